@@ -1,0 +1,20 @@
+/** Three sizes of test, told apart by the file's name: pure, with a service, whole processes. */
+const base = {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': ['@swc/jest', { module: { type: 'es6' } }] },
+  moduleNameMapper: {
+    '^#(.+)$': '<rootDir>/libs/$1/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
+};
+
+export default {
+  projects: [
+    { ...base, displayName: 'unit', testMatch: ['**/*.spec.ts'], testPathIgnorePatterns: ['\\.(int|e2e)\\.spec\\.ts$'] },
+    { ...base, displayName: 'int', testMatch: ['**/*.int.spec.ts'] },
+    { ...base, displayName: 'e2e', testMatch: ['**/*.e2e.spec.ts'] },
+  ],
+  testTimeout: 120000,
+};
