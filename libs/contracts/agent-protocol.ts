@@ -1,0 +1,136 @@
+import type { Artifact, Consumption, Contract, FailureClass, Inventory, Policy } from './vocabulary.js';
+
+/* What a node's agent and the control plane say to each other: JSON over HTTP below `/v1`, with the node's token. */
+
+/** `POST /nodes/enroll`. `name` is the node's id: lower-case letters, digits and dashes, at most 63. */
+export interface EnrollRequest {
+  readonly name: string;
+  readonly owner: string;
+  readonly institution: string;
+  readonly inventory: Inventory;
+  readonly policy?: Policy;
+}
+
+export interface EnrollAnswer {
+  readonly nodeId: string;
+  readonly token: string;
+  /** Seconds between two heartbeats. */
+  readonly heartbeatInterval: number;
+}
+
+/** `POST /nodes/{id}/heartbeat`: what the agent holds and what the machine has free, for display. */
+export interface HeartbeatRequest {
+  readonly executions: readonly string[];
+  readonly freeMemory?: number;
+  readonly freeDisk?: number;
+  readonly load?: number;
+}
+
+/** What the control plane wants of an execution. */
+export type DesiredState = 'run' | 'stop' | 'pause';
+
+export interface AssignedTask {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly outputs: readonly string[];
+  /** Index of this partition, and how many there are. */
+  readonly partition: number;
+  readonly partitions: number;
+  /** Seconds that the run may take; the agent ends it then with class `timeout`. */
+  readonly runTimeout?: number;
+}
+
+/** `source` is `sha256:…` (fetched from the artifact store), `https://…` or `job:ID/path`. */
+export interface AssignedInput {
+  readonly source: string;
+  readonly path: string;
+  readonly size?: number;
+}
+
+export interface Assignment {
+  readonly executionId: string;
+  readonly fencingToken: number;
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly desired: DesiredState;
+  /** How far the control plane has recorded it: `reserved` still wants a confirmation. */
+  readonly state: string;
+  readonly contract: Contract;
+  readonly task: AssignedTask;
+  readonly inputs: readonly AssignedInput[];
+  readonly confirmBy: string;
+}
+
+/**
+ * `GET /nodes/{id}/assignments?after=REV&wait=25s`: the whole desired set. Answers at once when `revision` differs from
+ * `after`, else when it changes or `wait` is over. What is not listed must not run.
+ */
+export interface AssignmentsAnswer {
+  readonly revision: string;
+  readonly executions: readonly Assignment[];
+}
+
+interface ReportOf<Type extends string> {
+  readonly type: Type;
+  readonly executionId: string;
+  readonly fencingToken: number;
+}
+
+export type ConfirmReport = ReportOf<'confirm'>;
+export type DeclineReport = ReportOf<'decline'> & { readonly reason: string };
+export type PrepareReport = ReportOf<'prepare'>;
+export type StartReport = ReportOf<'start'>;
+export type ProgressReport = ReportOf<'progress'> & {
+  /** 0…1. */
+  readonly fraction: number;
+  readonly message?: string;
+  readonly diagnostics?: Readonly<Record<string, unknown>>;
+};
+export type PauseReport = ReportOf<'pause'>;
+export type ResumeReport = ReportOf<'resume'>;
+export type PublishReport = ReportOf<'publish'>;
+export type SucceedReport = ReportOf<'succeed'> & {
+  readonly exitCode: number;
+  readonly artifacts: readonly Artifact[];
+  readonly consumption: Consumption;
+};
+export type FailReport = ReportOf<'fail'> & {
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode?: number;
+  readonly diagnostics?: Readonly<Record<string, unknown>>;
+  readonly artifacts?: readonly Artifact[];
+  readonly consumption?: Consumption;
+};
+
+/**
+ * One thing a node says of an execution: `POST /executions/{id}/<type>` with the rest as body, or several at once in
+ * `POST /nodes/{id}/reports`, which answers each in order.
+ */
+export type Report =
+  | ConfirmReport
+  | DeclineReport
+  | PrepareReport
+  | StartReport
+  | ProgressReport
+  | PauseReport
+  | ResumeReport
+  | PublishReport
+  | SucceedReport
+  | FailReport;
+
+/**
+ * `accepted: false` with a `reason` means: recorded as far as it matters, changes nothing, do not send it again. Answered
+ * with 200 only after the report is on disk.
+ */
+export interface ReportAnswer {
+  readonly executionId: string;
+  readonly accepted: boolean;
+  readonly reason?: string;
+}
+
+/** `PUT /executions/{id}/logs?stream=stdout&offset=N` (bytes): the next offset; a gap answers 409 with `expected`. */
+export interface LogAnswer {
+  readonly nextOffset: number;
+}

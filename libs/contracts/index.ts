@@ -1,0 +1,2 @@
+export type * from './agent-protocol.js';
+export type * from './vocabulary.js';

@@ -1,0 +1,75 @@
+import type { Instant } from '#kernel';
+import type { Contract } from '#nodes';
+import type { Factor, Weights } from './job-spec.js';
+
+/** Who is not content: the job's requirements, the node's owner, or the system (presence, drain, exclusion). */
+export type ReasonSide = 'job' | 'owner' | 'system';
+
+/**
+ * One reason with the number of nodes whose *primary* (first) reason it is, so that
+ * `considered = eligible + Σ filtered.nodes`; `also` counts the nodes that fail it behind another primary reason.
+ */
+export interface FilteredReason {
+  /** Stable code, such as `capacity.memory`. */
+  readonly reason: string;
+  readonly side: ReasonSide;
+  /** True when no event but a change of the node itself or of the job can lift it. */
+  readonly never: boolean;
+  readonly nodes: number;
+  readonly also: number;
+  /** The values compared, as text: what was asked for, and the best that any node here offers. */
+  readonly asked?: string;
+  readonly best?: string;
+}
+
+/** A factor's raw measure, its value normalised to 0…1, and the weight it entered with. */
+export interface FactorScore {
+  readonly raw: number;
+  readonly value: number;
+  readonly weight: number;
+}
+
+export interface RankedNode {
+  readonly nodeId: string;
+  /** Σ weight × value ÷ Σ weight, in 0…1. */
+  readonly score: number;
+  readonly factors: Readonly<Record<Factor, FactorScore>>;
+}
+
+export type DecisionOutcome = 'placed' | 'deferred' | 'rejected';
+
+/**
+ * The recorded outcome of one evaluation: enough to derive it again from the log. `position` (decimal text) is how far the
+ * cluster state was folded; `assumed` names the reservations behind that position that were taken for granted.
+ */
+export interface Decision {
+  /** Counts the job's recorded decisions from 1. */
+  readonly number: number;
+  readonly evaluationId: string;
+  /** What asked for the evaluation: an event type or `sweep`. */
+  readonly trigger: string;
+  readonly partition: number;
+  readonly position: string;
+  readonly time: Instant;
+  readonly assumed: readonly string[];
+  readonly versions: { readonly algorithm: string; readonly weights: string };
+  readonly profile: string;
+  /** How the profile was found: given by the job, or derived and from what. */
+  readonly profileFrom: string;
+  readonly weights: Weights;
+  readonly outcome: DecisionOutcome;
+  readonly considered: number;
+  readonly eligible: number;
+  readonly filtered: readonly FilteredReason[];
+  /** Best first, at most the top ten. */
+  readonly ranking: readonly RankedNode[];
+  readonly winner?: string;
+  readonly runnerUp?: string;
+  /** Score of the winner less that of the runner-up, in 0…1. */
+  readonly margin?: number;
+  readonly contract?: Contract;
+  /** Event types that could change the outcome. */
+  readonly wakesOn: readonly string[];
+  /** The earliest time at which waiting alone could change the outcome. */
+  readonly wakesAt?: Instant;
+}

@@ -1,0 +1,279 @@
+import type { Instant } from '#kernel';
+import type { Contract } from '#nodes';
+import type { Decision } from './decision.js';
+import type { FailureClass, JobSpec } from './job-spec.js';
+
+/** Everything that is ever stored in a `job-<id>` stream. Stored events are forever: add, never change. */
+export type JobEvent =
+  | JobSubmitted
+  | JobPriorityChanged
+  | JobPaused
+  | JobResumed
+  | PlacementDecided
+  | ExecutionReserved
+  | ReservationConfirmed
+  | ReservationDeclined
+  | ReservationExpired
+  | ReservationAbandoned
+  | ExecutionPreparing
+  | ExecutionStarted
+  | ExecutionProgressed
+  | ExecutionPaused
+  | ExecutionResumed
+  | ExecutionPublishing
+  | ExecutionSucceeded
+  | ExecutionFailed
+  | ExecutionLost
+  | ExecutionCancelled
+  | LateResultRejected
+  | JobRequeued
+  | JobCancelRequested
+  | JobCompleted
+  | JobFailed
+  | JobCancelled;
+
+/** A file that the task left behind, addressed by its content. `path` is relative to the task's folder. */
+export interface Artifact {
+  readonly path: string;
+  readonly sha256: string;
+  readonly size: number;
+  readonly mediaType: string;
+}
+
+/** What an execution used. Bytes and seconds; `maxMemory` is the peak of the whole process tree. */
+export interface Consumption {
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+  readonly maxMemory: number;
+  readonly maxDisk: number;
+  readonly gpuSeconds: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+export interface JobSubmitted {
+  readonly type: 'JobSubmitted';
+  readonly data: {
+    readonly jobId: string;
+    readonly spec: JobSpec;
+    readonly account: string;
+    /** The project's institution at submission. */
+    readonly institution: string;
+    /** The evaluation that the submission asks for. */
+    readonly evaluationId: string;
+    /** sha256 of the request's canonical form: tells a repeated submission from another one under the same key. */
+    readonly fingerprint: string;
+    readonly rerunOf?: string;
+    readonly at: Instant;
+  };
+}
+
+export interface JobPriorityChanged {
+  readonly type: 'JobPriorityChanged';
+  readonly data: { readonly priority: number; readonly at: Instant };
+}
+
+/** Asked for: nothing new starts, and what runs is to be stopped in place on its node. */
+export interface JobPaused {
+  readonly type: 'JobPaused';
+  readonly data: { readonly reason: string; readonly at: Instant };
+}
+
+export interface JobResumed {
+  readonly type: 'JobResumed';
+  readonly data: { readonly at: Instant };
+}
+
+export interface PlacementDecided {
+  readonly type: 'PlacementDecided';
+  readonly data: Decision;
+}
+
+/** The exclusive claim of `contract` on `nodeId`, to be confirmed before `confirmBy`. */
+export interface ExecutionReserved {
+  readonly type: 'ExecutionReserved';
+  readonly data: {
+    readonly executionId: string;
+    readonly partition: number;
+    /** Which try of the partition this is, from 1; a reservation that never ran does not count. */
+    readonly attempt: number;
+    readonly nodeId: string;
+    /** Rises with each reservation of the job; a report must carry it. */
+    readonly fencingToken: number;
+    readonly contract: Contract;
+    readonly confirmBy: Instant;
+    readonly at: Instant;
+  };
+}
+
+export interface ReservationConfirmed {
+  readonly type: 'ReservationConfirmed';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+export interface ReservationDeclined {
+  readonly type: 'ReservationDeclined';
+  readonly data: { readonly executionId: string; readonly reason: string; readonly at: Instant };
+}
+
+export interface ReservationExpired {
+  readonly type: 'ReservationExpired';
+  readonly data: { readonly executionId: string; readonly confirmBy: Instant; readonly at: Instant };
+}
+
+/**
+ * Fences off a claim that stands in a node's ledger but never reached this stream (its scheduler died in between). The
+ * scheduler, should it wake up, finds the stream moved on, and the claim can be released.
+ */
+export interface ReservationAbandoned {
+  readonly type: 'ReservationAbandoned';
+  readonly data: { readonly executionId: string; readonly nodeId: string; readonly at: Instant };
+}
+
+/** The node fetches inputs that it lacks. */
+export interface ExecutionPreparing {
+  readonly type: 'ExecutionPreparing';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+export interface ExecutionStarted {
+  readonly type: 'ExecutionStarted';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+/** A quarter was passed: progress ticks are telemetry, these few are kept for the audit. `fraction` in 0…1. */
+export interface ExecutionProgressed {
+  readonly type: 'ExecutionProgressed';
+  readonly data: {
+    readonly executionId: string;
+    readonly fraction: number;
+    readonly message: string;
+    readonly at: Instant;
+  };
+}
+
+export interface ExecutionPaused {
+  readonly type: 'ExecutionPaused';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+export interface ExecutionResumed {
+  readonly type: 'ExecutionResumed';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+/** The task ended well; its outputs are being stored. */
+export interface ExecutionPublishing {
+  readonly type: 'ExecutionPublishing';
+  readonly data: { readonly executionId: string; readonly at: Instant };
+}
+
+export interface ExecutionSucceeded {
+  readonly type: 'ExecutionSucceeded';
+  readonly data: {
+    readonly executionId: string;
+    readonly exitCode: number;
+    readonly artifacts: readonly Artifact[];
+    readonly consumption: Consumption;
+    readonly at: Instant;
+  };
+}
+
+export interface ExecutionFailed {
+  readonly type: 'ExecutionFailed';
+  readonly data: {
+    readonly executionId: string;
+    readonly class: FailureClass;
+    /** Stable word for programs: `exit-code`, `signal`, `input-missing`, … */
+    readonly code: string;
+    readonly message: string;
+    readonly exitCode?: number;
+    readonly diagnostics: Readonly<Record<string, unknown>>;
+    readonly artifacts: readonly Artifact[];
+    readonly consumption?: Consumption;
+    readonly at: Instant;
+  };
+}
+
+/** The node was silent for longer than its lease: the try is over whatever its agent may still say. */
+export interface ExecutionLost {
+  readonly type: 'ExecutionLost';
+  readonly data: { readonly executionId: string; readonly reason: string; readonly at: Instant };
+}
+
+export interface ExecutionCancelled {
+  readonly type: 'ExecutionCancelled';
+  readonly data: {
+    readonly executionId: string;
+    readonly reason: string;
+    readonly consumption?: Consumption;
+    readonly at: Instant;
+  };
+}
+
+/** What a node can say of an execution. */
+export type ReportType =
+  'confirm' | 'decline' | 'prepare' | 'start' | 'progress' | 'pause' | 'resume' | 'publish' | 'succeed' | 'fail';
+
+/** A report about an execution that is no longer current. Recorded once per execution and kind; changes nothing else. */
+export interface LateResultRejected {
+  readonly type: 'LateResultRejected';
+  readonly data: {
+    readonly executionId: string;
+    readonly fencingToken: number;
+    readonly report: ReportType;
+    readonly nodeId: string;
+    readonly reason: string;
+    readonly at: Instant;
+  };
+}
+
+/**
+ * A partition waits again. `notBefore` is the end of the backoff. `exclude` keeps a node that did not answer out of this
+ * job's choice until its time; `avoid` asks for another node first.
+ */
+export interface JobRequeued {
+  readonly type: 'JobRequeued';
+  readonly data: {
+    readonly partition: number;
+    readonly cause: FailureClass;
+    readonly message: string;
+    readonly notBefore: Instant;
+    readonly exclude?: { readonly nodeId: string; readonly until: Instant };
+    readonly avoid?: string;
+    readonly at: Instant;
+  };
+}
+
+/** Executions still live are told to stop; the job ends when the last one has. */
+export interface JobCancelRequested {
+  readonly type: 'JobCancelRequested';
+  readonly data: { readonly reason: string; readonly byUser: boolean; readonly at: Instant };
+}
+
+export interface JobCompleted {
+  readonly type: 'JobCompleted';
+  readonly data: { readonly at: Instant };
+}
+
+export interface JobFailed {
+  readonly type: 'JobFailed';
+  readonly data: {
+    readonly class: FailureClass;
+    readonly code: string;
+    readonly message: string;
+    readonly at: Instant;
+  };
+}
+
+export interface JobCancelled {
+  readonly type: 'JobCancelled';
+  readonly data: { readonly reason: string; readonly at: Instant };
+}
+
+export const jobStream = (jobId: string): string => `job-${jobId}`;
+export const JOB_STREAM_PREFIX = 'job-';
+
+/** An execution's id starts with its job's, so that a report finds its stream: `<job id>.<suffix>`. */
+export const executionIdOf = (jobId: string, suffix: string): string => `${jobId}.${suffix}`;
+export const jobIdOfExecution = (executionId: string): string => executionId.slice(0, executionId.indexOf('.'));

@@ -1,0 +1,143 @@
+/** The kind of scheduler a job needs. */
+export type JobType = 'batch' | 'ops' | 'service' | 'daemon';
+
+/** A name with a version range (`>=20`, `1.26.x`); an absent range accepts every known version. */
+export interface SoftwareRequirement {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/** `count` devices, `share` (0…1, steps of 0.001) of each, with at least `memory` bytes, of one of `models` (empty: any). */
+export interface GpuRequest {
+  readonly count: number;
+  readonly share: number;
+  readonly memory?: number;
+  readonly models: readonly string[];
+}
+
+/** `cpu` in cores (steps of 0.001), `memory` and `disk` in bytes. */
+export interface ResourceRequest {
+  readonly cpu: number;
+  readonly memory: number;
+  readonly disk: number;
+  readonly ioSlots: number;
+  readonly gpu?: GpuRequest;
+}
+
+/** A task that works on items: it asks for `size` at once and accepts no fewer than `min`. Bytes per item. */
+export interface BatchRequest {
+  readonly size: number;
+  readonly min: number;
+  readonly memoryPerItem: number;
+  readonly gpuMemoryPerItem: number;
+}
+
+export interface Preference {
+  readonly constraint: string;
+  /** 1…100. */
+  readonly weight: number;
+}
+
+/** `source` is a `sha256:…` of the artifact store, an `https://…` address or `job:ID/path`; `path` is inside the task's folder. */
+export interface InputRequest {
+  readonly source: string;
+  readonly path: string;
+  /** Bytes, when known at submission. */
+  readonly size?: number;
+}
+
+export interface Dependency {
+  readonly job: string;
+  readonly when: 'completed' | 'failed' | 'terminal';
+}
+
+/** Why a try did not succeed. */
+export type FailureClass =
+  | 'application'
+  | 'input'
+  | 'resource'
+  | 'timeout'
+  | 'node-lost'
+  | 'infrastructure'
+  | 'policy'
+  | 'cancelled'
+  | 'declined'
+  | 'expired';
+
+export const FAILURE_CLASSES: readonly FailureClass[] = [
+  'application',
+  'input',
+  'resource',
+  'timeout',
+  'node-lost',
+  'infrastructure',
+  'policy',
+  'cancelled',
+  'declined',
+  'expired',
+];
+
+/** `attempts` in 1…100 counts tries that ran; intervals in seconds; `on` lists the classes that may be tried again. */
+export interface RetryPolicy {
+  readonly attempts: number;
+  readonly backoff: 'constant' | 'exponential';
+  readonly interval: number;
+  readonly maxInterval: number;
+  readonly on: readonly FailureClass[];
+}
+
+/** Seconds. `confirm`: reservation to confirmation; `queue`, `run`, `total`: no bound when absent. */
+export interface Timeouts {
+  readonly confirm: number;
+  readonly queue?: number;
+  readonly run?: number;
+  readonly total?: number;
+}
+
+/** The five factors of a score; a weight is 0…100 and counts relative to the sum. */
+export interface Weights {
+  readonly resources: number;
+  readonly reliability: number;
+  readonly availability: number;
+  readonly queue: number;
+  readonly cost: number;
+}
+
+export type Factor = keyof Weights;
+
+export const FACTORS: readonly Factor[] = ['resources', 'reliability', 'availability', 'queue', 'cost'];
+
+/**
+ * A job as it was accepted: every default filled in, sizes in bytes, durations in seconds. It never changes after
+ * submission; what may change (the priority) has its own event.
+ */
+export interface JobSpec {
+  readonly name: string;
+  readonly project: string;
+  readonly type: JobType;
+  /** Partitions, 1…10 000. */
+  readonly count: number;
+  /** 0…100, higher first. */
+  readonly priority: number;
+  readonly application?: SoftwareRequirement;
+  readonly packages: readonly SoftwareRequirement[];
+  /** Accepted architectures; empty accepts all. */
+  readonly architecture: readonly string[];
+  readonly constraints: readonly string[];
+  readonly preferences: readonly Preference[];
+  readonly resources: ResourceRequest;
+  /** Seconds the run is expected to take; absent when the researcher does not know. */
+  readonly estimate: { readonly duration?: number };
+  readonly batch?: BatchRequest;
+  readonly task: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  readonly inputs: readonly InputRequest[];
+  /** Paths or glob patterns below the task's folder. */
+  readonly outputs: readonly string[];
+  readonly profile?: string;
+  readonly weights?: Weights;
+  readonly budget?: { readonly maxCost: number };
+  readonly dependsOn: readonly Dependency[];
+  readonly retry: RetryPolicy;
+  readonly timeouts: Timeouts;
+  readonly labels: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,104 @@
+import type { Instant } from '#kernel';
+import type { Contract } from './contract.js';
+import type { Inventory } from './inventory.js';
+import type { Policy } from './policy.js';
+
+/** Everything that is ever stored in a `node-<id>` stream. Stored events are forever: add, never change. */
+export type NodeEvent =
+  | NodeEnrolled
+  | NodeInventoryChanged
+  | NodePolicyChanged
+  | NodeWentOnline
+  | NodeWentOffline
+  | NodeCordoned
+  | NodeUncordoned
+  | NodeDrainStarted
+  | CapacityReserved
+  | CapacityReleased;
+
+export interface NodeEnrolled {
+  readonly type: 'NodeEnrolled';
+  readonly data: {
+    readonly nodeId: string;
+    readonly name: string;
+    /** The account that owns the machine. */
+    readonly owner: string;
+    readonly institution: string;
+    readonly inventory: Inventory;
+    readonly policy: Policy;
+    readonly at: Instant;
+  };
+}
+
+export interface NodeInventoryChanged {
+  readonly type: 'NodeInventoryChanged';
+  readonly data: { readonly inventory: Inventory; readonly at: Instant };
+}
+
+export interface NodePolicyChanged {
+  readonly type: 'NodePolicyChanged';
+  readonly data: { readonly policy: Policy; readonly at: Instant };
+}
+
+export interface NodeWentOnline {
+  readonly type: 'NodeWentOnline';
+  readonly data: { readonly at: Instant };
+}
+
+/** Silent for longer than the heartbeat grace. `lastSeenAt` is the last message that arrived. */
+export interface NodeWentOffline {
+  readonly type: 'NodeWentOffline';
+  readonly data: { readonly lastSeenAt: Instant; readonly reason: string; readonly at: Instant };
+}
+
+/** Takes no new work; what runs goes on. */
+export interface NodeCordoned {
+  readonly type: 'NodeCordoned';
+  readonly data: { readonly reason: string; readonly at: Instant };
+}
+
+/** Takes work again: ends a cordon or a drain. */
+export interface NodeUncordoned {
+  readonly type: 'NodeUncordoned';
+  readonly data: { readonly at: Instant };
+}
+
+/** Takes no new work, and what still runs at `deadline` (if any) is stopped and goes elsewhere. */
+export interface NodeDrainStarted {
+  readonly type: 'NodeDrainStarted';
+  readonly data: { readonly reason: string; readonly deadline?: Instant; readonly at: Instant };
+}
+
+/** A part of the node is held for one execution. `expiresAt` is the job side's `confirmBy`. */
+export interface CapacityReserved {
+  readonly type: 'CapacityReserved';
+  readonly data: {
+    readonly executionId: string;
+    readonly jobId: string;
+    readonly project: string;
+    readonly contract: Contract;
+    readonly expiresAt: Instant;
+    readonly at: Instant;
+  };
+}
+
+/** Why a held part was given back. */
+export type ReleaseCause =
+  | 'succeeded'
+  | 'failed'
+  | 'lost'
+  | 'cancelled'
+  | 'expired'
+  | 'declined'
+  | 'superseded' /* another scheduler was first on the job's stream */
+  | 'abandoned'; /* the scheduler died between the node's append and the job's */
+
+/** Follows each CapacityReserved exactly once, whatever the end. */
+export interface CapacityReleased {
+  readonly type: 'CapacityReleased';
+  readonly data: { readonly executionId: string; readonly cause: ReleaseCause; readonly at: Instant };
+}
+
+/** The stream of a node. */
+export const nodeStream = (nodeId: string): string => `node-${nodeId}`;
+export const NODE_STREAM_PREFIX = 'node-';

@@ -1,0 +1,40 @@
+/** Lists of names. An absent list allows (or denies) nothing in particular; an empty allow list allows none. */
+export interface AccessList {
+  readonly institutions?: readonly string[];
+  readonly projects?: readonly string[];
+  readonly accounts?: readonly string[];
+  readonly applications?: readonly string[];
+}
+
+export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun';
+
+/**
+ * A weekly span in which the owner lends the node. `from` and `to` are `HH:MM` in `timeZone`; a window whose `to` is not
+ * after its `from` crosses midnight and belongs to the day it starts on.
+ */
+export interface TimeWindow {
+  readonly days: readonly Weekday[];
+  readonly from: string;
+  readonly to: string;
+  readonly timeZone: string;
+}
+
+/** Prices per hour of one core, one GPU and one GiB of memory, in the unit of the jobs' budgets. */
+export interface Price {
+  readonly cpuHour?: number;
+  readonly gpuHour?: number;
+  readonly memoryGiBHour?: number;
+}
+
+/**
+ * What the owner of a node accepts. Deny wins over allow. `maxDuration` in seconds bounds the job's estimate;
+ * `maxShare` gives, by project, the largest fraction (0…1) of the node's cores that may be reserved at once.
+ */
+export interface Policy {
+  readonly allow?: AccessList;
+  readonly deny?: AccessList;
+  readonly windows?: readonly TimeWindow[];
+  readonly maxDuration?: number;
+  readonly maxShare?: Readonly<Record<string, number>>;
+  readonly price?: Price;
+}
