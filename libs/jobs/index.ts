@@ -1,5 +1,11 @@
+export { jobDecider } from './domain/decide.js';
+export type * from './domain/commands.js';
+export { deferralKey } from './domain/decision.js';
 export type * from './domain/decision.js';
 export type * from './domain/events.js';
-export type * from './domain/job-spec.js';
 export { executionIdOf, JOB_STREAM_PREFIX, jobIdOfExecution, jobStream } from './domain/events.js';
+export type * from './domain/job-spec.js';
 export { FACTORS, FAILURE_CLASSES } from './domain/job-spec.js';
+export { answerReport } from './domain/report.js';
+export { isLive, jobStateName, liveExecutions } from './domain/state.js';
+export type { Execution, ExecutionStateName, Exclusion, JobState, JobStateName, Partition } from './domain/state.js';

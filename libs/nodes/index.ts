@@ -1,5 +1,10 @@
+export type * from './domain/commands.js';
 export type * from './domain/contract.js';
+export { nodeDecider } from './domain/decide.js';
 export type * from './domain/events.js';
-export type * from './domain/inventory.js';
-export type * from './domain/policy.js';
 export { NODE_STREAM_PREFIX, nodeStream } from './domain/events.js';
+export type * from './domain/inventory.js';
+export { freeCapacity, shortages, toMilli, totalCapacity } from './domain/ledger.js';
+export type { FreeCapacity, Shortage } from './domain/ledger.js';
+export type * from './domain/policy.js';
+export type { HeldCapacity, NodeState } from './domain/state.js';

@@ -1,3 +1,4 @@
+import { byText } from '#kernel';
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Factor, Weights } from './job-spec.js';
@@ -73,3 +74,13 @@ export interface Decision {
   /** The earliest time at which waiting alone could change the outcome. */
   readonly wakesAt?: Instant;
 }
+
+/**
+ * What makes two deferrals the same to a reader: the outcome and the reasons, not how many nodes stand behind each.
+ * A deferral is recorded when this changes, not at each look.
+ */
+export const deferralKey = ({ outcome, partition, filtered }: Decision): string => {
+  const reasons = filtered.filter(({ nodes, also }) => nodes + also > 0);
+  const words = reasons.map(({ reason, side, never }) => `${reason}/${side}${never ? '/never' : ''}`);
+  return [outcome, String(partition), ...words.sort(byText)].join(' ');
+};

@@ -1,0 +1,128 @@
+import type { Instant } from '#kernel';
+import type { Contract } from '#nodes';
+import type { Decision } from './decision.js';
+import type { Artifact, Consumption } from './events.js';
+import type { FailureClass, JobSpec } from './job-spec.js';
+
+export type JobCommand =
+  | SubmitJob
+  | ChangePriority
+  | PauseJob
+  | ResumeJob
+  | CancelJob
+  | RecordDecision
+  | ExpireReservation
+  | AbandonReservation
+  | DeclareExecutionLost
+  | ReportExecution;
+
+export interface SubmitJob {
+  readonly type: 'SubmitJob';
+  readonly jobId: string;
+  readonly spec: JobSpec;
+  readonly account: string;
+  readonly institution: string;
+  readonly evaluationId: string;
+  readonly fingerprint: string;
+  readonly rerunOf?: string;
+  readonly at: Instant;
+}
+
+export interface ChangePriority {
+  readonly type: 'ChangePriority';
+  readonly priority: number;
+  readonly at: Instant;
+}
+
+export interface PauseJob {
+  readonly type: 'PauseJob';
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+export interface ResumeJob {
+  readonly type: 'ResumeJob';
+  readonly at: Instant;
+}
+
+export interface CancelJob {
+  readonly type: 'CancelJob';
+  readonly reason: string;
+  readonly byUser: boolean;
+  readonly at: Instant;
+}
+
+/** The outcome of an evaluation; with `reservation` when the node's ledger already holds the contract. */
+export interface RecordDecision {
+  readonly type: 'RecordDecision';
+  readonly decision: Decision;
+  readonly reservation?: {
+    readonly executionId: string;
+    readonly nodeId: string;
+    readonly contract: Contract;
+    readonly confirmBy: Instant;
+  };
+  readonly at: Instant;
+}
+
+export interface ExpireReservation {
+  readonly type: 'ExpireReservation';
+  readonly executionId: string;
+  readonly at: Instant;
+}
+
+/** A claim in a node's ledger that this stream may not know: fence it off before it is released. */
+export interface AbandonReservation {
+  readonly type: 'AbandonReservation';
+  readonly executionId: string;
+  readonly nodeId: string;
+  readonly at: Instant;
+}
+
+export interface DeclareExecutionLost {
+  readonly type: 'DeclareExecutionLost';
+  readonly executionId: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** What a node says; `nodeId` is who says it, by its credentials. */
+export interface ReportExecution {
+  readonly type: 'ReportExecution';
+  readonly nodeId: string;
+  readonly report: ExecutionReport;
+  readonly at: Instant;
+}
+
+interface ReportOf<Type extends string> {
+  readonly type: Type;
+  readonly executionId: string;
+  readonly fencingToken: number;
+}
+
+/** The domain's form of a report; the agent protocol's is accepted as it is. */
+export type ExecutionReport =
+  | ReportOf<'confirm'>
+  | (ReportOf<'decline'> & { readonly reason: string })
+  | ReportOf<'prepare'>
+  | ReportOf<'start'>
+  | (ReportOf<'progress'> & { readonly fraction: number; readonly message?: string })
+  | ReportOf<'pause'>
+  | ReportOf<'resume'>
+  | ReportOf<'publish'>
+  | (ReportOf<'succeed'> & {
+      readonly exitCode: number;
+      readonly artifacts: readonly Artifact[];
+      readonly consumption: Consumption;
+    })
+  | FailedReport;
+
+export type FailedReport = ReportOf<'fail'> & {
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode?: number;
+  readonly diagnostics?: Readonly<Record<string, unknown>>;
+  readonly artifacts?: readonly Artifact[];
+  readonly consumption?: Consumption;
+};

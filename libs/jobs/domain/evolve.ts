@@ -1,0 +1,200 @@
+import { unreachable } from '#kernel';
+import type { Instant } from '#kernel';
+import type { JobEvent, JobFailed, JobRequeued, JobSubmitted, ReportType, ExecutionReserved } from './events.js';
+import type { Execution, ExecutionStateName, JobState, Partition } from './state.js';
+
+/** Folds one event into the job's state. Total: a history that was stored is never refused. */
+export const evolve = (job: JobState, event: JobEvent): JobState => {
+  switch (event.type) {
+    case 'JobSubmitted':
+      return submitted(event.data);
+    case 'JobPriorityChanged':
+      return { ...job, priority: event.data.priority };
+    case 'JobPaused':
+      return { ...job, paused: true };
+    case 'JobResumed':
+      return { ...job, paused: false };
+    case 'PlacementDecided':
+      return { ...job, decisions: event.data.number, lastDecision: event.data };
+    case 'ExecutionReserved':
+      return reserved(job, event.data);
+    case 'ReservationConfirmed':
+      return moved(job, event.data.executionId, 'confirmed', 'confirm');
+    case 'ExecutionPreparing':
+      return moved(job, event.data.executionId, 'preparing', 'prepare');
+    case 'ExecutionStarted':
+      return moved(job, event.data.executionId, 'running', 'start', { startedAt: event.data.at });
+    case 'ExecutionProgressed':
+      return changed(job, event.data.executionId, { quarters: Math.floor(event.data.fraction * 4) });
+    case 'ExecutionPaused':
+      return moved(job, event.data.executionId, 'paused', 'pause');
+    case 'ExecutionResumed':
+      return moved(job, event.data.executionId, 'running', 'resume');
+    case 'ExecutionPublishing':
+      return moved(job, event.data.executionId, 'publishing', 'publish');
+    case 'ReservationDeclined':
+      return returned(job, event.data, 'declined', 'decline');
+    case 'ReservationExpired':
+      return returned(job, event.data, 'expired');
+    case 'ReservationAbandoned':
+      return job;
+    case 'ExecutionSucceeded': {
+      const { executionId, exitCode, artifacts, consumption, at } = event.data;
+      const details = { exitCode, artifacts, consumption };
+      return ended(job, executionId, at, 'succeeded', 'succeed', details);
+    }
+    case 'ExecutionFailed': {
+      const { executionId, at, exitCode, artifacts, consumption, class: kind, code, message } = event.data;
+      return ended(job, executionId, at, 'failed', 'fail', {
+        artifacts,
+        failure: { class: kind, code, message },
+        ...(exitCode === undefined ? {} : { exitCode }),
+        ...(consumption === undefined ? {} : { consumption }),
+      });
+    }
+    case 'ExecutionLost': {
+      const failure = { class: 'node-lost' as const, code: 'node-lost', message: event.data.reason };
+      return ended(job, event.data.executionId, event.data.at, 'lost', undefined, { failure });
+    }
+    case 'ExecutionCancelled':
+      return cancelled(job, event.data);
+    case 'LateResultRejected':
+      return late(job, event.data.executionId, event.data.report);
+    case 'JobRequeued':
+      return requeued(job, event.data);
+    case 'JobCancelRequested':
+      return { ...job, cancelRequested: event.data.reason };
+    case 'JobCompleted':
+      return { ...job, ended: 'completed', endedAt: event.data.at };
+    case 'JobFailed':
+      return failed(job, event.data);
+    case 'JobCancelled': {
+      const ending = { class: 'cancelled' as const, code: 'cancelled', message: event.data.reason };
+      return { ...job, ended: 'cancelled', endedAt: event.data.at, ending };
+    }
+    default:
+      return unreachable(event);
+  }
+};
+
+const submitted = (data: JobSubmitted['data']): JobState => ({
+  exists: true,
+  jobId: data.jobId,
+  spec: data.spec,
+  account: data.account,
+  institution: data.institution,
+  fingerprint: data.fingerprint,
+  evaluationId: data.evaluationId,
+  submittedAt: data.at,
+  rerunOf: data.rerunOf,
+  priority: data.spec.priority,
+  paused: false,
+  cancelRequested: undefined,
+  ended: undefined,
+  endedAt: undefined,
+  ending: undefined,
+  partitions: Array.from({ length: data.spec.count }, () => ({ state: 'waiting', failures: 0, returned: 0 })),
+  executions: {},
+  reservations: 0,
+  decisions: 0,
+  lastDecision: undefined,
+  exclusions: [],
+  avoid: [],
+});
+
+const withPartition = (job: JobState, index: number, change: Partial<Partition>): JobState => ({
+  ...job,
+  partitions: job.partitions.map((partition, at) => (at === index ? { ...partition, ...change } : partition)),
+});
+
+const changed = (job: JobState, executionId: string, change: Partial<Execution>): JobState => {
+  const execution = job.executions[executionId];
+  if (!execution) return job;
+  return { ...job, executions: { ...job.executions, [executionId]: { ...execution, ...change } } };
+};
+
+const reserved = (job: JobState, data: ExecutionReserved['data']): JobState => {
+  const { at: _at, ...claim } = data;
+  const execution: Execution = { ...claim, state: 'reserved', accepted: [], late: [], quarters: 0, artifacts: [] };
+  const executions = { ...job.executions, [data.executionId]: execution };
+  return withPartition({ ...job, executions, reservations: data.fencingToken }, data.partition, { state: 'live' });
+};
+
+const moved = (
+  job: JobState,
+  executionId: string,
+  state: ExecutionStateName,
+  report: ReportType,
+  details: Partial<Execution> = {},
+): JobState => changed(job, executionId, { ...details, state, accepted: taken(job, executionId, report) });
+
+const taken = (job: JobState, executionId: string, report: ReportType | undefined): readonly ReportType[] => {
+  const accepted = job.executions[executionId]?.accepted ?? [];
+  return report === undefined || accepted.includes(report) ? accepted : [...accepted, report];
+};
+
+const ended = (
+  job: JobState,
+  executionId: string,
+  at: Instant,
+  state: ExecutionStateName,
+  report: ReportType | undefined,
+  details: Partial<Execution>,
+): JobState => {
+  const execution = job.executions[executionId];
+  if (!execution) return job;
+  const accepted = taken(job, executionId, report);
+  const next = changed(job, executionId, { ...details, state, endedAt: at, accepted });
+  const before = job.partitions[execution.partition];
+  if (state === 'succeeded') return withPartition(next, execution.partition, { state: 'done' });
+  return withPartition(next, execution.partition, { state: 'waiting', failures: (before?.failures ?? 0) + 1 });
+};
+
+/** A reservation that never ran costs no attempt, only one of the bounded returns. */
+const returned = (
+  job: JobState,
+  { executionId, at }: { readonly executionId: string; readonly at: Instant },
+  state: 'declined' | 'expired',
+  report?: ReportType,
+): JobState => {
+  const execution = job.executions[executionId];
+  if (!execution) return job;
+  const next = changed(job, executionId, { state, endedAt: at, accepted: taken(job, executionId, report) });
+  const before = job.partitions[execution.partition];
+  return withPartition(next, execution.partition, { state: 'waiting', returned: (before?.returned ?? 0) + 1 });
+};
+
+const cancelled = (
+  job: JobState,
+  data: { readonly executionId: string; readonly at: Instant; readonly consumption?: Execution['consumption'] },
+): JobState => {
+  const execution = job.executions[data.executionId];
+  if (!execution) return job;
+  const next = changed(job, data.executionId, {
+    state: 'cancelled',
+    endedAt: data.at,
+    accepted: taken(job, data.executionId, execution.state === 'reserved' ? undefined : 'fail'),
+    ...(data.consumption ? { consumption: data.consumption } : {}),
+  });
+  return withPartition(next, execution.partition, { state: 'waiting' });
+};
+
+const late = (job: JobState, executionId: string, report: ReportType): JobState =>
+  changed(job, executionId, { late: [...(job.executions[executionId]?.late ?? []), report] });
+
+const requeued = (job: JobState, data: JobRequeued['data']): JobState => {
+  const exclusions = job.exclusions.filter(({ nodeId, until }) => nodeId !== data.exclude?.nodeId && until > data.at);
+  const avoid = data.avoid === undefined || job.avoid.includes(data.avoid) ? job.avoid : [...job.avoid, data.avoid];
+  return withPartition(
+    { ...job, avoid, exclusions: data.exclude ? [...exclusions, data.exclude] : exclusions },
+    data.partition,
+    { notBefore: data.notBefore },
+  );
+};
+
+const failed = (job: JobState, data: JobFailed['data']): JobState => ({
+  ...job,
+  ended: 'failed',
+  endedAt: data.at,
+  ending: { class: data.class, code: data.code, message: data.message },
+});

@@ -1,0 +1,175 @@
+import { accept, unreachable } from '#kernel';
+import type { Decision, Instant } from '#kernel';
+import type { ExecutionReport, FailedReport, ReportExecution } from './commands.js';
+import type { ExecutionSucceeded, JobEvent } from './events.js';
+import { afterFailure, afterReturn } from './retry.js';
+import type { Ending } from './retry.js';
+import { isLive, liveExecutions } from './state.js';
+import type { Execution, JobState, Partition } from './state.js';
+
+/** Why a report changes nothing, if so. Stable words: the agent reads them. */
+export type StaleReason = 'UNKNOWN_EXECUTION' | 'WRONG_NODE' | 'STALE_TOKEN' | 'EXECUTION_ENDED';
+
+export interface ReportAnswer {
+  readonly executionId: string;
+  readonly accepted: boolean;
+  readonly reason?: string;
+}
+
+/**
+ * What a node is told after its report was handled, from the state alone: so the same report again, from whatever
+ * process, gets the same answer.
+ */
+export const answerReport = (job: JobState, nodeId: string, report: ExecutionReport): ReportAnswer => {
+  const { executionId } = report;
+  const stale = staleReason(job, nodeId, report);
+  if (stale === undefined) return { executionId, accepted: true };
+  const state = job.executions[executionId]?.state;
+  const known = stale === 'EXECUTION_ENDED' && state !== undefined ? `${stale}: ${state}` : stale;
+  return { executionId, accepted: false, reason: known };
+};
+
+const staleReason = (job: JobState, nodeId: string, report: ExecutionReport): StaleReason | undefined => {
+  const execution = job.executions[report.executionId];
+  if (!execution) return 'UNKNOWN_EXECUTION';
+  if (execution.nodeId !== nodeId) return 'WRONG_NODE';
+  if (execution.fencingToken !== report.fencingToken) return 'STALE_TOKEN';
+  if (isLive(execution) || execution.accepted.includes(report.type)) return undefined;
+  return 'EXECUTION_ENDED';
+};
+
+/** A current report moves its execution on; one that is late is recorded once; one from a stranger leaves no trace. */
+export const decideReport = ({ nodeId, report, at }: ReportExecution, job: JobState): Decision<JobEvent> => {
+  const execution = job.executions[report.executionId];
+  const stale = staleReason(job, nodeId, report);
+  if (!execution || stale === 'UNKNOWN_EXECUTION' || stale === 'WRONG_NODE') return accept();
+  if (stale !== undefined) return lateReport(execution, nodeId, report, stale, at);
+  if (!isLive(execution)) return accept();
+  return accept(...onReport(job, execution, report, at));
+};
+
+const lateReport = (
+  execution: Execution,
+  nodeId: string,
+  report: ExecutionReport,
+  reason: StaleReason,
+  at: Instant,
+): Decision<JobEvent> => {
+  if (execution.late.includes(report.type)) return accept();
+  const { executionId, fencingToken, type } = report;
+  return accept({
+    type: 'LateResultRejected',
+    data: { executionId, fencingToken, report: type, nodeId, reason, at },
+  });
+};
+
+const onReport = (job: JobState, execution: Execution, report: ExecutionReport, at: Instant): JobEvent[] => {
+  const { executionId } = execution;
+  switch (report.type) {
+    case 'confirm':
+      return confirmed(execution, at);
+    case 'decline':
+      return declined(job, execution, report.reason, at);
+    case 'prepare':
+      return isBefore(execution, 'preparing')
+        ? [...confirmed(execution, at), { type: 'ExecutionPreparing', data: { executionId, at } }]
+        : [];
+    case 'start':
+      return started(execution, at);
+    case 'progress':
+      return progressed(execution, report.fraction, report.message ?? '', at);
+    case 'pause':
+      return execution.state === 'running' ? [{ type: 'ExecutionPaused', data: { executionId, at } }] : [];
+    case 'resume':
+      return execution.state === 'paused' ? [{ type: 'ExecutionResumed', data: { executionId, at } }] : [];
+    case 'publish':
+      return isBefore(execution, 'publishing')
+        ? [...started(execution, at), { type: 'ExecutionPublishing', data: { executionId, at } }]
+        : [];
+    case 'succeed': {
+      const { exitCode, artifacts, consumption } = report;
+      const data = { executionId, exitCode, artifacts, consumption, at };
+      return [...started(execution, at), ...succeeded(job, execution, { type: 'ExecutionSucceeded', data })];
+    }
+    case 'fail':
+      return failed(job, execution, report, at);
+    default:
+      return unreachable(report);
+  }
+};
+
+const PHASES: readonly Execution['state'][] = ['reserved', 'confirmed', 'preparing', 'running', 'paused', 'publishing'];
+
+const isBefore = (execution: Execution, state: Execution['state']): boolean =>
+  PHASES.indexOf(execution.state) < PHASES.indexOf(state);
+
+/** A later report implies the confirmation, should that one have been lost on the way. */
+const confirmed = ({ executionId, state }: Execution, at: Instant): JobEvent[] =>
+  state === 'reserved' ? [{ type: 'ReservationConfirmed', data: { executionId, at } }] : [];
+
+const started = (execution: Execution, at: Instant): JobEvent[] =>
+  isBefore(execution, 'running')
+    ? [...confirmed(execution, at), { type: 'ExecutionStarted', data: { executionId: execution.executionId, at } }]
+    : [];
+
+/** Only the passing of a quarter is kept; ticks between are telemetry. */
+const progressed = (execution: Execution, fraction: number, message: string, at: Instant): JobEvent[] => {
+  const bounded = Math.min(1, Math.max(0, fraction));
+  if (Math.floor(bounded * 4) <= execution.quarters || isBefore(execution, 'running')) return [];
+  return [
+    { type: 'ExecutionProgressed', data: { executionId: execution.executionId, fraction: bounded, message, at } },
+  ];
+};
+
+const succeeded = (job: JobState, execution: Execution, event: ExecutionSucceeded): JobEvent[] => {
+  const { at } = event.data;
+  if (job.ended) return [event];
+  if (job.cancelRequested !== undefined) return [event, ...cancelledIfLast(job, execution, at)];
+  const othersDone = job.partitions.every(
+    (partition, index) => index === execution.partition || partition.state === 'done',
+  );
+  return othersDone ? [event, { type: 'JobCompleted', data: { at } }] : [event];
+};
+
+/** The job's cancellation is complete when the last live execution has ended, whatever way. */
+export const cancelledIfLast = (job: JobState, execution: Execution, at: Instant): JobEvent[] => {
+  const others = liveExecutions(job).some(({ executionId }) => executionId !== execution.executionId);
+  if (others || job.cancelRequested === undefined) return [];
+  return [{ type: 'JobCancelled', data: { reason: job.cancelRequested, at } }];
+};
+
+const declined = (job: JobState, execution: Execution, reason: string, at: Instant): JobEvent[] => {
+  const event: JobEvent = { type: 'ReservationDeclined', data: { executionId: execution.executionId, reason, at } };
+  return [event, ...afterReturned(job, execution, { class: 'declined', code: 'declined', message: reason }, at)];
+};
+
+const failed = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
+  const { executionId } = execution;
+  const { class: kind, code, message, exitCode, diagnostics = {}, artifacts = [], consumption } = report;
+  const used = consumption === undefined ? {} : { consumption };
+  if (kind === 'cancelled' && (job.ended !== undefined || job.cancelRequested !== undefined)) {
+    const reason = job.cancelRequested ?? message;
+    const event: JobEvent = { type: 'ExecutionCancelled', data: { executionId, reason, ...used, at } };
+    return [event, ...(job.ended ? [] : cancelledIfLast(job, execution, at))];
+  }
+  const exit = exitCode === undefined ? {} : { exitCode };
+  const data = { executionId, class: kind, code, message, ...exit, diagnostics, artifacts, ...used, at };
+  return [{ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, { class: kind, code, message }, at)];
+};
+
+const partitionOf = (job: JobState, execution: Execution): Partition =>
+  job.partitions[execution.partition] ?? { state: 'waiting', failures: 0, returned: 0 };
+
+/** What follows when a try that ran has ended without success. */
+export const afterFailed = (job: JobState, execution: Execution, ending: Ending, at: Instant): JobEvent[] => {
+  if (job.ended || !job.spec) return [];
+  if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
+  return [afterFailure(job.spec, partitionOf(job, execution), execution, ending, at)];
+};
+
+/** What follows when a reservation came back before it ran. */
+export const afterReturned = (job: JobState, execution: Execution, ending: Ending, at: Instant): JobEvent[] => {
+  if (job.ended) return [];
+  if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
+  return [afterReturn(partitionOf(job, execution), execution, ending, at)];
+};

@@ -1,0 +1,66 @@
+import { plusSeconds } from '#kernel';
+import type { Instant } from '#kernel';
+import type { JobFailed, JobRequeued } from './events.js';
+import type { FailureClass, JobSpec, RetryPolicy } from './job-spec.js';
+import type { Execution, Partition } from './state.js';
+
+/** Reservations of one partition that may come back unused before the job is given up. */
+export const MOST_RETURNS = 100;
+
+/** Seconds that a job leaves out a node which did not confirm, or declined. */
+export const EXCLUDED_SECONDS = 60;
+
+/**
+ * Seconds to wait after the `failures`-th failure (from 1): constant, or doubling from `interval` up to `maxInterval`. So
+ * `{attempts: 3, interval: 10, exponential, maxInterval: 60}` waits 10, then 20, and the third failure ends the job.
+ */
+export const backoffSeconds = (policy: RetryPolicy, failures: number): number =>
+  policy.backoff === 'constant'
+    ? policy.interval
+    : Math.min(policy.maxInterval, policy.interval * 2 ** Math.min(failures - 1, 30));
+
+export interface Ending {
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** After a try that ran: back to the queue, elsewhere first, or the end of the job with this last real error. */
+export const afterFailure = (
+  spec: JobSpec,
+  partition: Partition,
+  execution: Execution,
+  ending: Ending,
+  at: Instant,
+): JobRequeued | JobFailed => {
+  const failures = partition.failures + 1;
+  const again = spec.retry.on.includes(ending.class) && failures < spec.retry.attempts;
+  if (!again) return { type: 'JobFailed', data: { ...ending, at } };
+  const { partition: index, nodeId } = execution;
+  const notBefore = plusSeconds(at, backoffSeconds(spec.retry, failures));
+  const data = { partition: index, cause: ending.class, message: ending.message, notBefore, avoid: nodeId, at };
+  return { type: 'JobRequeued', data };
+};
+
+/** After a reservation that came back unused: at once again, but not on that node for a while. */
+export const afterReturn = (
+  partition: Partition,
+  execution: Execution,
+  ending: Ending,
+  at: Instant,
+): JobRequeued | JobFailed => {
+  if (partition.returned + 1 >= MOST_RETURNS) {
+    const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}`;
+    return { type: 'JobFailed', data: { class: ending.class, code: 'placement-tries', message, at } };
+  }
+  const exclude = { nodeId: execution.nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
+  const data = {
+    partition: execution.partition,
+    cause: ending.class,
+    message: ending.message,
+    notBefore: at,
+    exclude,
+    at,
+  };
+  return { type: 'JobRequeued', data };
+};

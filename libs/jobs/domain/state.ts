@@ -1,0 +1,143 @@
+import type { Instant } from '#kernel';
+import type { Contract } from '#nodes';
+import type { Decision } from './decision.js';
+import type { Artifact, Consumption, ReportType } from './events.js';
+import type { FailureClass, JobSpec } from './job-spec.js';
+
+export type JobStateName =
+  'blocked' | 'queued' | 'reserved' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+export type ExecutionStateName =
+  | 'reserved'
+  | 'confirmed'
+  | 'preparing'
+  | 'running'
+  | 'paused'
+  | 'publishing'
+  | 'succeeded'
+  | 'failed'
+  | 'lost'
+  | 'expired'
+  | 'declined'
+  | 'cancelled';
+
+/** One try of one partition, as the job's stream tells it. */
+export interface Execution {
+  readonly executionId: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly nodeId: string;
+  readonly fencingToken: number;
+  readonly contract: Contract;
+  readonly confirmBy: Instant;
+  readonly state: ExecutionStateName;
+  /** Kinds of report that were taken in: the same one again gets the same answer. */
+  readonly accepted: readonly ReportType[];
+  /** Kinds of report that came too late and are recorded as such. */
+  readonly late: readonly ReportType[];
+  /** Quarters of progress recorded, 0…4. */
+  readonly quarters: number;
+  readonly startedAt?: Instant;
+  readonly endedAt?: Instant;
+  readonly exitCode?: number;
+  readonly artifacts: readonly Artifact[];
+  readonly consumption?: Consumption;
+  readonly failure?: { readonly class: FailureClass; readonly code: string; readonly message: string };
+}
+
+/** One of the job's `count` parts. */
+export interface Partition {
+  readonly state: 'waiting' | 'live' | 'done';
+  /** Tries that ran and did not succeed. */
+  readonly failures: number;
+  /** Reservations that came back before they ran. */
+  readonly returned: number;
+  readonly notBefore?: Instant;
+}
+
+/** A node that this job leaves out until a moment. */
+export interface Exclusion {
+  readonly nodeId: string;
+  readonly until: Instant;
+}
+
+export interface JobState {
+  /** False until JobSubmitted. All other fields are then defaults. */
+  readonly exists: boolean;
+  readonly jobId: string;
+  readonly spec: JobSpec | undefined;
+  readonly account: string;
+  readonly institution: string;
+  readonly fingerprint: string;
+  readonly evaluationId: string;
+  readonly submittedAt: Instant;
+  readonly rerunOf: string | undefined;
+  readonly priority: number;
+  readonly paused: boolean;
+  readonly cancelRequested: string | undefined;
+  readonly ended: 'completed' | 'failed' | 'cancelled' | undefined;
+  readonly endedAt: Instant | undefined;
+  /** Why it ended, when not by completing. */
+  readonly ending: { readonly class: FailureClass; readonly code: string; readonly message: string } | undefined;
+  readonly partitions: readonly Partition[];
+  readonly executions: Readonly<Record<string, Execution>>;
+  /** Reservations made so far; the next fencing token is one more. */
+  readonly reservations: number;
+  readonly decisions: number;
+  readonly lastDecision: Decision | undefined;
+  readonly exclusions: readonly Exclusion[];
+  readonly avoid: readonly string[];
+}
+
+export const absentJob = (): JobState => ({
+  exists: false,
+  jobId: '',
+  spec: undefined,
+  account: '',
+  institution: '',
+  fingerprint: '',
+  evaluationId: '',
+  submittedAt: '',
+  rerunOf: undefined,
+  priority: 0,
+  paused: false,
+  cancelRequested: undefined,
+  ended: undefined,
+  endedAt: undefined,
+  ending: undefined,
+  partitions: [],
+  executions: {},
+  reservations: 0,
+  decisions: 0,
+  lastDecision: undefined,
+  exclusions: [],
+  avoid: [],
+});
+
+const LIVE: ReadonlySet<ExecutionStateName> = new Set([
+  'reserved',
+  'confirmed',
+  'preparing',
+  'running',
+  'paused',
+  'publishing',
+]);
+
+/** A live execution holds its contract on the node, and may run there. */
+export const isLive = (execution: Pick<Execution, 'state'>): boolean => LIVE.has(execution.state);
+
+export const liveExecutions = (job: Pick<JobState, 'executions'>): Execution[] =>
+  Object.values(job.executions).filter(isLive);
+
+/**
+ * The one word for the whole job: its end, else what its most advanced live execution does, else `queued`. A job is
+ * `running` from the start of a task to the end of the last one, `reserved` while nothing has started yet.
+ */
+export const jobStateName = (job: JobState): JobStateName => {
+  if (job.ended) return job.ended;
+  if (job.paused) return 'paused';
+  const live = liveExecutions(job);
+  if (live.some(({ state }) => state === 'running' || state === 'publishing')) return 'running';
+  if (live.some(({ state }) => state === 'paused')) return 'paused';
+  return live.length > 0 ? 'reserved' : 'queued';
+};

@@ -1,0 +1,89 @@
+import type { Instant } from '#kernel';
+import type { Contract } from './contract.js';
+import type { ReleaseCause } from './events.js';
+import type { Inventory } from './inventory.js';
+import type { Policy } from './policy.js';
+
+export type NodeCommand =
+  | EnrollNode
+  | ChangeInventory
+  | ChangePolicy
+  | MarkOnline
+  | MarkOffline
+  | CordonNode
+  | UncordonNode
+  | DrainNode
+  | ReserveCapacity
+  | ReleaseCapacity;
+
+/** `returning`: the caller proved that it is this node, so a taken name is its own. */
+export interface EnrollNode {
+  readonly type: 'EnrollNode';
+  readonly nodeId: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly institution: string;
+  readonly inventory: Inventory;
+  readonly policy?: Policy;
+  readonly returning: boolean;
+  readonly at: Instant;
+}
+
+export interface ChangeInventory {
+  readonly type: 'ChangeInventory';
+  readonly inventory: Inventory;
+  readonly at: Instant;
+}
+
+export interface ChangePolicy {
+  readonly type: 'ChangePolicy';
+  readonly policy: Policy;
+  readonly at: Instant;
+}
+
+export interface MarkOnline {
+  readonly type: 'MarkOnline';
+  readonly at: Instant;
+}
+
+export interface MarkOffline {
+  readonly type: 'MarkOffline';
+  readonly lastSeenAt: Instant;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+export interface CordonNode {
+  readonly type: 'CordonNode';
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+export interface UncordonNode {
+  readonly type: 'UncordonNode';
+  readonly at: Instant;
+}
+
+export interface DrainNode {
+  readonly type: 'DrainNode';
+  readonly reason: string;
+  readonly deadline?: Instant;
+  readonly at: Instant;
+}
+
+export interface ReserveCapacity {
+  readonly type: 'ReserveCapacity';
+  readonly executionId: string;
+  readonly jobId: string;
+  readonly project: string;
+  readonly contract: Contract;
+  readonly expiresAt: Instant;
+  readonly at: Instant;
+}
+
+export interface ReleaseCapacity {
+  readonly type: 'ReleaseCapacity';
+  readonly executionId: string;
+  readonly cause: ReleaseCause;
+  readonly at: Instant;
+}

@@ -1,0 +1,111 @@
+import { accept, reject, unreachable } from '#kernel';
+import type { Decider, Decision } from '#kernel';
+import type { DrainNode, EnrollNode, MarkOffline, NodeCommand, ReleaseCapacity, ReserveCapacity } from './commands.js';
+import { evolve } from './evolve.js';
+import type { NodeEvent } from './events.js';
+import { freeCapacity, shortages } from './ledger.js';
+import { absentNode } from './state.js';
+import type { NodeState } from './state.js';
+
+export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEvent> => {
+  if (command.type === 'EnrollNode') return enroll(command, node);
+  if (!node.exists) return reject('NODE_UNKNOWN', 'there is no such node');
+  const { at } = command;
+  switch (command.type) {
+    case 'ChangeInventory': {
+      const { inventory } = command;
+      return unless(same(node.inventory, inventory), { type: 'NodeInventoryChanged', data: { inventory, at } });
+    }
+    case 'ChangePolicy': {
+      const { policy } = command;
+      return unless(same(node.policy, policy), { type: 'NodePolicyChanged', data: { policy, at } });
+    }
+    case 'MarkOnline':
+      return unless(node.online, { type: 'NodeWentOnline', data: { at } });
+    case 'MarkOffline':
+      return markOffline(command, node);
+    case 'CordonNode': {
+      const { reason } = command;
+      return unless(node.cordoned === reason, { type: 'NodeCordoned', data: { reason, at } });
+    }
+    case 'UncordonNode': {
+      const schedulable = node.cordoned === undefined && node.draining === undefined;
+      return unless(schedulable, { type: 'NodeUncordoned', data: { at } });
+    }
+    case 'DrainNode':
+      return drain(command, node);
+    case 'ReserveCapacity':
+      return reserve(command, node);
+    case 'ReleaseCapacity':
+      return release(command, node);
+    default:
+      return unreachable(command);
+  }
+};
+
+/** One node: who it is, what it has, whether it is there, and its capacity ledger. */
+export const nodeDecider: Decider<NodeCommand, NodeEvent, NodeState> = { initialState: absentNode, decide, evolve };
+
+const unless = (already: boolean, event: NodeEvent): Decision<NodeEvent> => (already ? accept() : accept(event));
+
+/** Both sides are plain JSON values; the order of keys does not matter. */
+const same = (left: unknown, right: unknown): boolean => canonical(left) === canonical(right);
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : part,
+  );
+
+/** A name belongs to the node that took it first; that node may come back with another inventory. */
+const enroll = (command: EnrollNode, node: NodeState): Decision<NodeEvent> => {
+  const { nodeId, name, owner, institution, inventory, policy, at } = command;
+  if (!node.exists) {
+    const data = { nodeId, name, owner, institution, inventory, policy: policy ?? {}, at };
+    return accept<NodeEvent>({ type: 'NodeEnrolled', data }, { type: 'NodeWentOnline', data: { at } });
+  }
+  if (!command.returning) {
+    return reject('NODE_NAME_TAKEN', `a node named ${name} is enrolled already`, { nodeId: node.nodeId });
+  }
+  const events: NodeEvent[] = [];
+  if (!same(node.inventory, inventory)) events.push({ type: 'NodeInventoryChanged', data: { inventory, at } });
+  if (policy && !same(node.policy, policy)) events.push({ type: 'NodePolicyChanged', data: { policy, at } });
+  if (!node.online) events.push({ type: 'NodeWentOnline', data: { at } });
+  return accept(...events);
+};
+
+const markOffline = ({ lastSeenAt, reason, at }: MarkOffline, node: NodeState): Decision<NodeEvent> =>
+  unless(!node.online, { type: 'NodeWentOffline', data: { lastSeenAt, reason, at } });
+
+const drain = ({ reason, deadline, at }: DrainNode, node: NodeState): Decision<NodeEvent> => {
+  const already = node.draining?.reason === reason && node.draining.deadline === deadline;
+  const data = deadline === undefined ? { reason, at } : { reason, deadline, at };
+  return unless(already, { type: 'NodeDrainStarted', data });
+};
+
+/** Holds the contract, or says which dimension is short. The ledger is exact: nothing is ever lent twice. */
+const reserve = (command: ReserveCapacity, node: NodeState): Decision<NodeEvent> => {
+  const { type: _type, ...data } = command;
+  if (node.held[command.executionId]) return accept();
+  const closed = notSchedulable(node);
+  if (closed !== undefined) return reject('NODE_NOT_SCHEDULABLE', `node ${node.nodeId} is ${closed}`);
+  const free = freeCapacity(
+    node.inventory,
+    Object.values(node.held).map(({ contract }) => contract),
+  );
+  const short = shortages(free, command.contract);
+  if (short.length === 0) return accept({ type: 'CapacityReserved', data });
+  const words = short.map((one) => `${one.dimension}: asked ${String(one.asked)}, free ${String(one.free)}`);
+  return reject('CAPACITY_EXCEEDED', `node ${node.nodeId} lacks ${words.join('; ')}`, { shortages: short });
+};
+
+const notSchedulable = (node: NodeState): string | undefined => {
+  if (!node.online) return 'offline';
+  if (node.cordoned !== undefined) return `cordoned (${node.cordoned})`;
+  return node.draining === undefined ? undefined : `draining (${node.draining.reason})`;
+};
+
+/** What is not held (any more) is not released again: so each claim is given back exactly once. */
+const release = ({ executionId, cause, at }: ReleaseCapacity, node: NodeState): Decision<NodeEvent> =>
+  unless(!node.held[executionId], { type: 'CapacityReleased', data: { executionId, cause, at } });

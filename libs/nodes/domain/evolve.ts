@@ -1,0 +1,46 @@
+import { unreachable } from '#kernel';
+import type { CapacityReserved, NodeEnrolled, NodeEvent } from './events.js';
+import type { NodeState } from './state.js';
+
+/** Folds one event into the node's state. Total: a history that was stored is never refused. */
+export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
+  switch (event.type) {
+    case 'NodeEnrolled':
+      return enrolled(node, event.data);
+    case 'NodeInventoryChanged':
+      return { ...node, inventory: event.data.inventory };
+    case 'NodePolicyChanged':
+      return { ...node, policy: event.data.policy };
+    case 'NodeWentOnline':
+      return { ...node, online: true };
+    case 'NodeWentOffline':
+      return { ...node, online: false };
+    case 'NodeCordoned':
+      return { ...node, cordoned: event.data.reason };
+    case 'NodeUncordoned':
+      return { ...node, cordoned: undefined, draining: undefined };
+    case 'NodeDrainStarted': {
+      const { reason, deadline } = event.data;
+      return { ...node, draining: deadline === undefined ? { reason } : { reason, deadline } };
+    }
+    case 'CapacityReserved':
+      return reserved(node, event.data);
+    case 'CapacityReleased': {
+      const { [event.data.executionId]: _released, ...held } = node.held;
+      return { ...node, held };
+    }
+    default:
+      return unreachable(event);
+  }
+};
+
+const enrolled = (node: NodeState, { at: _at, ...identity }: NodeEnrolled['data']): NodeState => ({
+  ...node,
+  ...identity,
+  exists: true,
+});
+
+const reserved = (node: NodeState, { at: _at, ...held }: CapacityReserved['data']): NodeState => ({
+  ...node,
+  held: { ...node.held, [held.executionId]: held },
+});
