@@ -1,0 +1,2 @@
+export { issueToken, ROLES, verifyToken } from './token.js';
+export type { Role, TokenClaims } from './token.js';
