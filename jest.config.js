@@ -12,7 +12,12 @@ const base = {
 
 export default {
   projects: [
-    { ...base, displayName: 'unit', testMatch: ['**/*.spec.ts'], testPathIgnorePatterns: ['\\.(int|e2e)\\.spec\\.ts$'] },
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['**/*.spec.ts'],
+      testPathIgnorePatterns: ['\\.(int|e2e)\\.spec\\.ts$'],
+    },
     { ...base, displayName: 'int', testMatch: ['**/*.int.spec.ts'] },
     { ...base, displayName: 'e2e', testMatch: ['**/*.e2e.spec.ts'] },
   ],
