@@ -125,24 +125,19 @@ const spawnServer = async (launch: Launch, port: number): Promise<Server> => {
   const log = openSync(logFile, 'a', 0o600);
   const child = spawn(file, args, { ...owner, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
-  let ended = false;
+  const life = { ended: false };
   const exited = new Promise<void>((resolve) => {
-    const end = (): void => {
-      ended = true;
-      resolve();
-    };
-    child.once('exit', end);
-    child.once('error', end);
-  });
+    for (const end of ['exit', 'error']) child.once(end, () => resolve());
+  }).then(() => void (life.ended = true));
   child.unref();
-  for (let waited = 0; !ended && waited < START_TIMEOUT; waited += POLL) {
+  for (let waited = 0; !life.ended && waited < START_TIMEOUT; waited += POLL) {
     const postmaster = await readPostmaster(cluster.directory);
     if (postmaster?.ready && postmaster.pid === child.pid) return { pid: postmaster.pid, port, adopted: false, exited };
     await pause(POLL, timers);
   }
-  if (!ended) child.kill('SIGQUIT');
+  if (!life.ended) child.kill('SIGQUIT');
   const said = (await readFile(logFile, 'utf8').catch(() => '')).trim().split('\n').slice(-5).join(' | ');
-  throw new EmbeddedPostgresUnavailable(`the server ${ended ? 'ended at once' : 'did not get ready'}: ${said}`);
+  throw new EmbeddedPostgresUnavailable(`the server ${life.ended ? 'ended at once' : 'did not get ready'}: ${said}`);
 };
 
 /**
