@@ -1,0 +1,22 @@
+export {
+  aConfirmation,
+  aConsumption,
+  aContract,
+  aDecision,
+  aFailure,
+  aGpu,
+  aJobSpec,
+  anArtifact,
+  anEnrollment,
+  anInventory,
+  aPlacement,
+  aPolicy,
+  aProject,
+  aReport,
+  aReservation,
+  aSubmission,
+  aSuccess,
+} from './builders.js';
+export { deciderSpec } from './decider-spec.js';
+export type { DeciderSpec, Given, When } from './decider-spec.js';
+export { EPOCH, second } from './time.js';
