@@ -69,7 +69,7 @@ const verify = (database: DatabaseSync, file: string): void => {
     throw new LogFileError(`${file}: it is an SQLite database, but not an event log`);
   const version = pragma(database, 'user_version');
   if (version !== SCHEMA_VERSION)
-    throw new LogFileError(`${file}: it has log format ${version}; this program reads ${SCHEMA_VERSION}`);
+    throw new LogFileError(`${file}: it has log format ${String(version)}; this program reads ${SCHEMA_VERSION}`);
   if (statSync(file).size > CHECKED_AT_START) return;
   const [finding] = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
   if (finding !== 'ok') throw new LogFileError(`${file}: the event log is corrupt: ${String(finding)}`);

@@ -98,18 +98,30 @@ class BatchAppendCall {
     this.holdBack();
   }
 
-  /** Checks the options in the order of the real server. Answers and returns nothing when they are refused. */
   private open(correlationId: string, options: AppendOptions): Batch | undefined {
-    const { stream = '', expected } = options;
-    const refuse = (error: BatchError): undefined => this.answer(encodeBatchFailure(correlationId, stream, error));
-    if (!isAllowed(this.context, this.caller, 'write', stream)) return refuse(batchAccessDenied());
-    if (stream === '' || stream === '$$') return refuse(batchBadRequest('The stream has no name.'));
-    if (!expected) return refuse(batchBadRequest('The expected revision is not given.'));
+    const { stream = '', expected = { kind: 'any' } } = options;
     const now = this.context.clock.now();
     const expiresAt = options.timeout === undefined ? options.deadline : now + options.timeout;
-    if (expiresAt !== undefined && expiresAt <= now) return refuse(batchTimeout());
+    const refusal = this.refusalOf(options, expiresAt, now);
+    if (refusal) {
+      this.out.write(encodeBatchFailure(correlationId, stream, refusal));
+      return undefined;
+    }
     const size = new AppendSize(this.context.maxAppendSize);
     return { correlationId, stream, expected, expiresAt, events: [], size };
+  }
+
+  /** Checks the options in the order of the real server. */
+  private refusalOf(
+    { stream = '', expected }: AppendOptions,
+    expiresAt: number | undefined,
+    now: number,
+  ): BatchError | undefined {
+    if (!isAllowed(this.context, this.caller, 'write', stream)) return batchAccessDenied();
+    if (stream === '' || stream === '$$') return batchBadRequest('The stream has no name.');
+    if (!expected) return batchBadRequest('The expected revision is not given.');
+    if (expiresAt !== undefined && expiresAt <= now) return batchTimeout();
+    return undefined;
   }
 
   private addAll(batch: Batch, proposals: readonly Proposal[]): boolean {
@@ -164,16 +176,12 @@ class BatchAppendCall {
 
   private refuse(batch: Batch, error: BatchError): void {
     this.forget(batch);
-    this.answer(encodeBatchFailure(batch.correlationId, batch.stream, error));
+    this.out.write(encodeBatchFailure(batch.correlationId, batch.stream, error));
   }
 
   private forget(batch: Batch): void {
     batch.timer?.cancel();
     this.batches.delete(batch.correlationId);
-  }
-
-  private answer(bytes: Buffer): undefined {
-    this.out.write(bytes);
   }
 
   private conclude(bytes: Buffer): void {

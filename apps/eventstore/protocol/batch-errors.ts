@@ -1,6 +1,6 @@
-import { status } from '@grpc/grpc-js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import anyPb from 'google-protobuf/google/protobuf/any_pb.js';
+import codes from '@eventstore/db-client/generated/code_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusPb from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -10,13 +10,12 @@ import type { ExpectedRevision } from '../log/append-rules.js';
 /** Why an append of a batch failed, in the form of a `google.rpc.Status`. */
 export type BatchError = InstanceType<typeof statusPb.Status>;
 
-const batchError = (code: status, name: string, detail: Message): BatchError => {
+const { Code } = codes;
+
+const batchError = (code: codes.Code, name: string, detail: Message): BatchError => {
   const any = new anyPb.Any();
   any.pack(detail.serializeBinary(), `event_store.client.${name}`);
-  return new statusPb.Status()
-    .setCode(code as number)
-    .setMessage(name)
-    .setDetails(any);
+  return new statusPb.Status().setCode(code).setMessage(name).setDetails(any);
 };
 
 export const wrongVersion = (expected: ExpectedRevision, current: number): BatchError => {
@@ -36,32 +35,32 @@ export const wrongVersion = (expected: ExpectedRevision, current: number): Batch
     case 'exact':
       detail.setExpectedStreamPosition(String(expected.revision));
   }
-  return batchError(status.ALREADY_EXISTS, 'WrongExpectedVersion', detail);
+  return batchError(Code.ALREADY_EXISTS, 'WrongExpectedVersion', detail);
 };
 
 export const batchStreamDeleted = (stream: string): BatchError =>
   batchError(
-    status.NOT_FOUND,
+    Code.NOT_FOUND,
     'StreamDeleted',
     new shared.StreamDeleted().setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from(stream))),
   );
 
 export const batchAccessDenied = (): BatchError =>
-  batchError(status.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied());
+  batchError(Code.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied());
 
-export const batchTimeout = (): BatchError => batchError(status.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout());
+export const batchTimeout = (): BatchError => batchError(Code.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout());
 
 export const batchTooLarge = (limit: number): BatchError =>
   batchError(
-    status.INVALID_ARGUMENT,
+    Code.INVALID_ARGUMENT,
     'MaximumAppendSizeExceeded',
     new shared.MaximumAppendSizeExceeded().setMaxappendsize(limit),
   );
 
 export const batchBadRequest = (message: string): BatchError =>
-  batchError(status.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(message));
+  batchError(Code.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(message));
 
-export const batchUnknown = (): BatchError => batchError(status.UNKNOWN, 'Unknown', new shared.Unknown());
+export const batchUnknown = (): BatchError => batchError(Code.UNKNOWN, 'Unknown', new shared.Unknown());
 
 /** A `BatchAppendResp` that reports a failure. */
 export const encodeBatchFailure = (correlationId: string, stream: string, error: BatchError): Buffer => {

@@ -5,6 +5,9 @@ import type { FilterSpec } from '../subscriptions/event-filter.js';
 import { invalidArgument } from './errors.js';
 import type { UuidForm } from './responses.js';
 
+/** `ReadDirection.BACKWARDS` of the protocol. */
+const BACKWARDS = 1;
+
 type ReadReq = streams.ReadReq;
 type Options = streams.ReadReq.Options;
 
@@ -40,7 +43,7 @@ export const parseReadRequest = (request: ReadReq): ReadRequest => {
   const subscription = options.hasSubscription();
   if (!subscription && !options.hasCount()) throw invalidArgument('neither a count nor a subscription is asked for');
   if (!options.hasStream() && !options.hasAll()) throw invalidArgument('neither a stream nor $all is named');
-  const direction = options.getReadDirection() === 1 ? 'backwards' : 'forwards';
+  const direction = (options.getReadDirection() as number) === BACKWARDS ? 'backwards' : 'forwards';
   if (subscription && direction === 'backwards') throw invalidArgument('a subscription cannot go backwards');
   if (options.hasStream() && options.hasFilter()) throw invalidArgument('only $all can be filtered');
   return {

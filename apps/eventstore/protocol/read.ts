@@ -86,7 +86,10 @@ const readStream = async (
   for (let left = count; from !== undefined;) {
     const page = log.reader.streamPage(stream, from, direction, Math.min(left, PAGE.events));
     if (page.kind === 'deleted') throw streamDeleted(stream);
-    if (page.kind === 'missing') return out.write(encodeStreamNotFound(stream));
+    if (page.kind === 'missing') {
+      out.write(encodeStreamNotFound(stream));
+      return;
+    }
     if (tellsBounds && left === count && page.events.length === 0 && from < page.first) {
       out.write(encodeFirstStreamPosition(page.first));
     }

@@ -6,7 +6,7 @@ import { encodeCaughtUp, encodeCheckpoint, encodeConfirmation, encodeFellBehind 
 import { encodeReadEvent } from '../protocol/responses.js';
 import type { UuidForm } from '../protocol/responses.js';
 import type { CheckpointCounter, EventFilter } from './event-filter.js';
-import { LiveEvent } from './live-feed.js';
+import type { LiveEvent } from './live-feed.js';
 import type { LiveFeed } from './live-feed.js';
 import type { PacedWriter } from './paced-writer.js';
 
@@ -76,7 +76,10 @@ export class Subscription {
       const page = this.readPage();
       if (!page.end && this.saidCaughtUp) this.fallBehind();
       const waited = await this.sendPage(page);
-      if (page.end && !waited) return this.goLive();
+      if (page.end && !waited) {
+        this.goLive();
+        return;
+      }
       if (!page.end) await breathe();
     }
   }
