@@ -1,0 +1,12 @@
+export { Nested, NestedList, Optional, Required } from './decorators.js';
+export type { InputClass, NestedOptions } from './decorators.js';
+export { bytesOf, duration, secondsIfValid, secondsOf, size } from './measures.js';
+export type { Measure } from './measures.js';
+export { below, fault, isRecord, NO_FAULTS, shown, step } from './rule.js';
+export type { Checked, Fault, FaultCode, Rule } from './rule.js';
+export { choice, first, flag, identifier, line, list, map, number, object, sha256, text, whole } from './rules.js';
+export type { ListLimits, Range, TextLimits } from './rules.js';
+export { DEFAULT_LIMITS } from './shape.js';
+export type { ShapeLimits } from './shape.js';
+export { closest, didYouMean } from './suggest.js';
+export { toErrors, validateInput } from './validate-input.js';

@@ -1,0 +1,91 @@
+import { getMetadataStorage, validateSync } from 'class-validator';
+import type { ValidationError } from 'class-validator';
+import type { ProblemItem } from '#contracts';
+import { nestedField, ruleOfContexts } from './decorators.js';
+import type { InputClass } from './decorators.js';
+import { below, fault, isRecord, step } from './rule.js';
+import type { Checked, Fault } from './rule.js';
+import { DEFAULT_LIMITS, shapeFaults } from './shape.js';
+import type { ShapeLimits } from './shape.js';
+import { didYouMean } from './suggest.js';
+
+/** Most mistakes named in one answer. */
+const MAX_ERRORS = 100;
+
+const namesOf = new WeakMap<InputClass, readonly string[]>();
+
+const knownNames = (type: InputClass): readonly string[] => {
+  const known = namesOf.get(type) ?? [
+    ...new Set(
+      getMetadataStorage()
+        .getTargetValidationMetadatas(type, '', false, false)
+        .map(({ propertyName }) => propertyName),
+    ),
+  ];
+  namesOf.set(type, known);
+  return known;
+};
+
+/**
+ * Makes the instance that class-validator wants, from own properties only. Unknown names are told here and not by its
+ * whitelist, which takes `__proto__` and `constructor` for known.
+ */
+const instantiate = (type: InputClass, raw: Readonly<Record<string, unknown>>, faults: Fault[], at: string): object => {
+  const known = knownNames(type);
+  const instance = new type() as Record<string, unknown>;
+  for (const [key, value] of Object.entries(raw)) {
+    if (known.includes(key)) instance[key] = nestedValue(type, key, value, faults, at + step(key));
+    else faults.push(...fault('UNKNOWN_FIELD', `is not a known field${didYouMean(key, known)}`, at + step(key)));
+  }
+  return instance;
+};
+
+const nestedValue = (type: InputClass, key: string, value: unknown, faults: Fault[], at: string): unknown => {
+  const field = nestedField(type, key);
+  if (!field) return value;
+  if (!field.many) return isRecord(value) ? instantiate(field.type(), value, faults, at) : value;
+  if (!Array.isArray(value)) return value;
+  return value.map((item: unknown, index) =>
+    isRecord(item) ? instantiate(field.type(), item, faults, at + step(index)) : item,
+  );
+};
+
+/** A nested value of the wrong type is told by the decorator's own rule, so class-validator's words for it are dropped. */
+const NESTED: readonly string[] = ['nestedValidation', 'unknownValue'];
+
+const ownFaults = (error: ValidationError): readonly Fault[] => {
+  const rule = ruleOfContexts(error.contexts);
+  if (rule) return rule(error.value);
+  return Object.entries(error.constraints ?? {})
+    .filter(([constraint]) => !NESTED.includes(constraint))
+    .flatMap(([, message]) => fault('INVALID', message));
+};
+
+const faultsOf = (errors: readonly ValidationError[]): readonly Fault[] =>
+  errors.flatMap((error) => below(error.property, [...ownFaults(error), ...faultsOf(error.children ?? [])]));
+
+/** Mistakes as they are answered: at most a hundred, the last then saying how many more there are. */
+export const toErrors = (faults: readonly Fault[]): readonly ProblemItem[] => {
+  const items = faults.map(({ at, code, message }) => ({ pointer: at, code, message }));
+  if (items.length <= MAX_ERRORS) return items;
+  const rest = items.length - MAX_ERRORS + 1;
+  return [...items.slice(0, MAX_ERRORS - 1), { pointer: '', code: 'MORE', message: `has ${rest} more mistakes` }];
+};
+
+/**
+ * Checks input of any origin against a class whose fields carry rules: the one way in for job files, requests and
+ * reports. Names every mistake at once; a field that the class does not know is one.
+ */
+export const validateInput = <Input extends object>(
+  type: InputClass<Input>,
+  input: unknown,
+  limits: ShapeLimits = DEFAULT_LIMITS,
+): Checked<Input> => {
+  const shape = shapeFaults(input, limits);
+  if (shape.length > 0 || !isRecord(input)) return { ok: false, errors: toErrors(shape) };
+  const unknown: Fault[] = [];
+  const value = instantiate(type, input, unknown, '') as Input;
+  const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
+  const faults = [...unknown, ...faultsOf(errors)];
+  return faults.length === 0 ? { ok: true, value } : { ok: false, errors: toErrors(faults) };
+};
