@@ -1,4 +1,5 @@
 export type * from './agent-protocol.js';
+export { foldArchitecture } from './architecture.js';
 export { isProblemCode, problemDocs, PROBLEMS, problemType, toProblem } from './problems.js';
 export type { Problem, ProblemCode, ProblemExtras, ProblemItem, ProblemKind } from './problems.js';
 export { problemsPage } from './problems-page.js';
