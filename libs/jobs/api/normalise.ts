@@ -1,0 +1,176 @@
+import { foldArchitecture } from '#contracts';
+import { bytesOf, secondsOf } from '#platform/validation';
+import type { Measure } from '#platform/validation';
+import type {
+  BatchRequest,
+  FailureClass,
+  GpuRequest,
+  InputRequest,
+  JobSpec,
+  ResourceRequest,
+  RetryPolicy,
+  SoftwareRequirement,
+  Timeouts,
+} from '../domain/job-spec.js';
+import type { BatchDto, GpuDto, InputDto, RetryDto, SoftwareDto, TimeoutsDto } from './dto/job-parts.dto.js';
+import type { JobSpecDto, ResourcesDto } from './dto/job-spec.dto.js';
+import { foldPath } from './rules.js';
+
+/* From a checked job file to a job: every default filled in, sizes in bytes, durations in seconds. */
+
+const DEFAULT_CPU = 0.5;
+const DEFAULT_MEMORY = 512 * 1024 * 1024;
+const DEFAULT_CONFIRM = 15;
+const DEFAULT_RETRY = { attempts: 3, backoff: 'exponential', interval: 10, maxInterval: 60 } as const;
+/** What went wrong with the machine and not with the work. */
+const DEFAULT_RETRY_ON: readonly FailureClass[] = ['node-lost', 'infrastructure'];
+
+/** To thousandths, the step of cores and shares; turns −0 into 0. */
+const toMilli = (value: number): number => Math.round(value * 1000) / 1000 + 0;
+
+const software = ({ name, version }: SoftwareDto): SoftwareRequirement =>
+  version === undefined ? { name } : { name, version };
+
+const gpu = ({ count = 1, share = 1, memory, models = [] }: GpuDto): GpuRequest => ({
+  count,
+  share: toMilli(share),
+  ...(memory !== undefined && { memory: bytesOf(memory) }),
+  models: [...models],
+});
+
+const resources = (dto: Partial<ResourcesDto> = {}): ResourceRequest => ({
+  cpu: toMilli(dto.cpu ?? DEFAULT_CPU),
+  memory: dto.memory === undefined ? DEFAULT_MEMORY : bytesOf(dto.memory),
+  disk: bytesOf(dto.disk ?? 0),
+  ioSlots: (dto.ioSlots ?? 0) + 0,
+  ...(dto.gpu && { gpu: gpu(dto.gpu) }),
+});
+
+const batch = (dto: BatchDto, onGpu: boolean): BatchRequest => ({
+  size: dto.size,
+  min: dto.min ?? dto.size,
+  memoryPerItem: bytesOf(dto.memoryPerItem ?? 0),
+  gpuMemoryPerItem: onGpu ? bytesOf(dto.gpuMemoryPerItem ?? 0) : 0,
+});
+
+const input = ({ source, path, size }: InputDto): InputRequest => ({
+  source,
+  path: foldPath(path),
+  ...(size !== undefined && { size: bytesOf(size) }),
+});
+
+/** A cancelled job is never tried again, whatever the file says. */
+const retriedClasses = (on: readonly string[] | undefined): readonly FailureClass[] =>
+  on === undefined
+    ? DEFAULT_RETRY_ON
+    : [...new Set(on as readonly FailureClass[])].filter((one) => one !== 'cancelled');
+
+const retry = (dto: Partial<RetryDto> = {}): RetryPolicy => {
+  const backoff = dto.backoff ?? DEFAULT_RETRY.backoff;
+  const interval = secondsOf(dto.interval ?? DEFAULT_RETRY.interval);
+  const longest = secondsOf(dto.maxInterval ?? Math.max(interval, DEFAULT_RETRY.maxInterval));
+  return {
+    attempts: dto.attempts ?? DEFAULT_RETRY.attempts,
+    backoff,
+    interval,
+    maxInterval: backoff === 'constant' ? interval : longest,
+    on: retriedClasses(dto.on),
+  };
+};
+
+const seconds = (value: Measure | undefined): number | undefined =>
+  value === undefined ? undefined : secondsOf(value);
+
+const timeouts = (dto: Partial<TimeoutsDto> = {}): Timeouts => ({
+  confirm: seconds(dto.confirm) ?? DEFAULT_CONFIRM,
+  ...defined({ queue: seconds(dto.queue), run: seconds(dto.run), total: seconds(dto.total) }),
+});
+
+/** Without the entries that are undefined: an absent field and an undefined one are different things in an event. */
+const defined = <Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Value] => entry[1] !== undefined));
+
+const oneOfItself = (dto: JobSpecDto): boolean => dto.type === 'ops' || dto.type === 'daemon';
+
+const placementPart = (dto: JobSpecDto) => ({
+  ...(dto.application && { application: software(dto.application) }),
+  packages: (dto.packages ?? []).map(software),
+  architecture: [...new Set((dto.architecture ?? []).map(foldArchitecture))],
+  constraints: [...(dto.constraints ?? [])],
+  preferences: (dto.preferences ?? []).map(({ constraint, weight }) => ({ constraint, weight })),
+  resources: resources(dto.resources),
+  estimate: defined({ duration: seconds(dto.estimate?.duration) }),
+  ...(dto.batch && { batch: batch(dto.batch, dto.resources?.gpu !== undefined) }),
+});
+
+const workPart = (dto: JobSpecDto) => ({
+  task: { command: [...dto.task.command], env: { ...dto.task.env } },
+  inputs: (dto.inputs ?? []).map(input),
+  outputs: (dto.outputs ?? []).map(foldPath),
+});
+
+const weights = ({
+  resources: fit = 0,
+  reliability = 0,
+  availability = 0,
+  queue = 0,
+  cost = 0,
+}: NonNullable<JobSpecDto['weights']>) => ({
+  resources: fit + 0,
+  reliability: reliability + 0,
+  availability: availability + 0,
+  queue: queue + 0,
+  cost: cost + 0,
+});
+
+const preferencePart = (dto: JobSpecDto) => ({
+  ...(dto.profile !== undefined && !dto.weights && { profile: dto.profile }),
+  ...(dto.weights && { weights: weights(dto.weights) }),
+  ...(dto.budget && { budget: { maxCost: dto.budget.maxCost + 0 } }),
+});
+
+/** The job that a checked file describes. */
+export const toJobSpec = (dto: JobSpecDto): JobSpec => ({
+  name: dto.name,
+  project: dto.project,
+  type: dto.type ?? 'batch',
+  count: oneOfItself(dto) ? 1 : (dto.count ?? 1),
+  priority: (dto.priority ?? 50) + 0,
+  ...placementPart(dto),
+  ...workPart(dto),
+  ...preferencePart(dto),
+  dependsOn: (dto.dependsOn ?? []).map(({ job, when = 'completed' }) => ({ job, when })),
+  retry: retry(dto.retry),
+  timeouts: timeouts(dto.timeouts),
+  labels: { ...dto.labels },
+});
+
+type Warning = readonly [when: boolean, says: string];
+
+/** Each field of the file that has no effect, and what else the submitter should know, with pointers. */
+export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] => {
+  const { count, profile, weights: given, batch: batches, retry: retries } = dto;
+  const { estimate, timeouts: bounds, resources: asked } = spec;
+  const longest = seconds(retries?.maxInterval) ?? spec.retry.maxInterval;
+  const warnings: readonly Warning[] = [
+    [
+      count !== undefined && count !== spec.count,
+      `/count is ignored: a job of type ${spec.type} runs once on each node`,
+    ],
+    [profile !== undefined && given !== undefined, '/profile is ignored: weights are given'],
+    [longest !== spec.retry.maxInterval, '/retry/maxInterval is ignored: the backoff is constant'],
+    [
+      retries?.on?.includes('cancelled') === true,
+      '/retry/on: cancelled is ignored: a cancelled job is not tried again',
+    ],
+    [
+      batches?.gpuMemoryPerItem !== undefined && bytesOf(batches.gpuMemoryPerItem) > 0 && !asked.gpu,
+      '/batch/gpuMemoryPerItem is ignored: no gpu is asked for',
+    ],
+    [
+      (estimate.duration ?? 0) > (bounds.run ?? Infinity),
+      '/estimate/duration is over /timeouts/run: the run would be ended before',
+    ],
+  ];
+  return warnings.filter(([when]) => when).map(([, says]) => says);
+};

@@ -1,0 +1,129 @@
+import { below, fault, first, isRecord, map, NO_FAULTS, secondsIfValid, shown, text } from '#platform/validation';
+import type { Fault, Rule } from '#platform/validation';
+
+/* What the fields of a job file must be, beyond their types. */
+
+/** Prefix of the variables and labels that the system itself sets. */
+const RESERVED = /^escalon[._/-]/i;
+
+const notReserved: Rule = (value) =>
+  typeof value === 'string' && RESERVED.test(value)
+    ? fault('RESERVED', 'begins with escalon, which is kept for the system')
+    : NO_FAULTS;
+
+const envName = first(
+  text({ max: 128, form: /^[A-Za-z_][A-Za-z0-9_]*$/, says: 'named with letters, digits and _' }),
+  notReserved,
+);
+const labelKey = first(
+  text({ max: 63, form: /^[A-Za-z0-9._/-]+$/, says: 'named with letters, digits and . _ / -' }),
+  notReserved,
+);
+
+export const MAX_ARGUMENT = 64 * 1024;
+
+export const environment = map(envName, text({ min: 0, max: MAX_ARGUMENT }));
+export const labels = map(labelKey, text({ min: 0, max: 256 }), 64);
+
+/** Leading `./` say nothing and are folded away. */
+export const foldPath = (path: string): string => path.replace(/^(?:\.\/+)+/, '');
+
+/** A path inside the task's folder: relative, with `/`, and no step out of it. */
+export const insidePath: Rule = first(text({ max: 1024 }), (value) => {
+  const path = String(value);
+  if (/^(?:[/\\~]|[A-Za-z]:)/.test(path))
+    return fault('MALFORMED', `must be relative to the task's folder, not ${shown(path)}`);
+  if (/[\\\p{Cc}]/u.test(path))
+    return fault('MALFORMED', 'must separate its parts with / and hold no control characters');
+  const parts = foldPath(path).split('/');
+  if (parts.includes('..')) return fault('MALFORMED', `must stay inside the task's folder, not ${shown(path)}`);
+  return parts.some((part) => part === '' || part === '.')
+    ? fault('MALFORMED', `has an empty part: ${shown(path)}`)
+    : NO_FAULTS;
+});
+
+const JOB_SOURCE = /^job:[A-Za-z0-9-]{1,64}\/(.+)$/s;
+
+const address: Rule = (value) => {
+  const url = URL.parse(String(value));
+  if (!url?.hostname) return fault('MALFORMED', `is no address: ${shown(value)}`);
+  // A source is recorded for ever, and what is recorded can never be forgotten.
+  return url.username || url.password ? fault('NOT_ALLOWED', 'must not carry a name or password') : NO_FAULTS;
+};
+
+const digest = text({ max: 71, form: /^sha256:[0-9a-f]{64}$/, says: 'sha256: and 64 lower-case hexadecimal digits' });
+
+const jobPath: Rule = (value) => {
+  const path = JOB_SOURCE.exec(String(value))?.[1];
+  return path === undefined ? fault('MALFORMED', `must be job:ID/path, not ${shown(value)}`) : insidePath(path);
+};
+
+const localFile: Rule = (value) =>
+  /^[a-z][a-z0-9+-]*:/i.test(String(value))
+    ? fault('NOT_ALLOWED', `must be sha256:…, https://… or job:ID/path, not ${shown(value)}`)
+    : fault(
+        'LOCAL_FILE',
+        `is a file path; the command line (escalon job submit) uploads files, the API takes sha256:…, https://… or job:ID/path`,
+      );
+
+/** Where an input comes from. */
+export const inputSource: Rule = first(text({ max: 2048 }), (value) => {
+  const source = String(value);
+  if (source.startsWith('sha256:')) return digest(source);
+  if (source.startsWith('https://')) return address(source);
+  return source.startsWith('job:') ? jobPath(source) : localFile(source);
+});
+
+/** A part of a device is cut from one device. */
+export const shareOfOne: Rule = (value) =>
+  isRecord(value) &&
+  typeof value.share === 'number' &&
+  value.share < 1 &&
+  typeof value.count === 'number' &&
+  value.count > 1
+    ? fault('CONFLICT', `below 1 takes part of one device, but count is ${value.count}`, '/share')
+    : NO_FAULTS;
+
+export const minWithinSize: Rule = (value) =>
+  isRecord(value) && typeof value.min === 'number' && typeof value.size === 'number' && value.min > value.size
+    ? fault('CONFLICT', `must not be over size, which is ${value.size}`, '/min')
+    : NO_FAULTS;
+
+export const intervalsRise: Rule = (value) => {
+  if (!isRecord(value)) return NO_FAULTS;
+  const interval = secondsIfValid(value.interval);
+  const longest = secondsIfValid(value.maxInterval);
+  return interval !== undefined && longest !== undefined && longest < interval
+    ? fault('CONFLICT', `must not be under interval, which is ${shown(value.interval)}`, '/maxInterval')
+    : NO_FAULTS;
+};
+
+/** Waiting and running must fit into the whole. */
+export const timeoutsFit: Rule = (value) => {
+  if (!isRecord(value)) return NO_FAULTS;
+  const total = secondsIfValid(value.total);
+  const parts = (secondsIfValid(value.queue) ?? 0) + (secondsIfValid(value.run) ?? 0);
+  return total !== undefined && parts > total
+    ? fault('CONFLICT', `is ${total} s, less than queue and run together (${parts} s)`, '/total')
+    : NO_FAULTS;
+};
+
+export const someWeight: Rule = (value) =>
+  isRecord(value) && Object.values(value).every((weight) => weight === 0)
+    ? fault('CONFLICT', 'must not all be 0')
+    : NO_FAULTS;
+
+/** No two inputs are written to the same place. */
+export const distinctPaths: Rule = (value): readonly Fault[] => {
+  if (!Array.isArray(value)) return NO_FAULTS;
+  const seen = new Set<string>();
+  return value.flatMap((item: unknown, index) => {
+    const path = isRecord(item) && typeof item.path === 'string' ? foldPath(item.path) : undefined;
+    if (path === undefined) return NO_FAULTS;
+    const taken = seen.has(path);
+    seen.add(path);
+    return taken
+      ? below(index, fault('DUPLICATE', `is the path of another input: ${shown(path)}`, '/path'))
+      : NO_FAULTS;
+  });
+};
