@@ -1,5 +1,8 @@
 export { CommandHandler, ContendedStream } from './command-handler.js';
 export type { CommandContext, CommandHandlerOptions, Handled, StreamDecider, StreamEvent } from './command-handler.js';
+export { connectEventStore } from './eventstoredb/store.js';
+export type { ConnectedEventStore, EventStoreDbOptions } from './eventstoredb/store.js';
+export type { ConnectionStatus, EventStoreLogger } from './eventstoredb/health.js';
 export { MAX_APPEND_BYTES } from './limits.js';
 export { randomFaults } from './memory/faults.js';
 export type { AppendFault, DeliveryFault, FaultRates, MemoryFaults, ReadFault } from './memory/faults.js';

@@ -1,0 +1,97 @@
+import { EventStoreDBClient } from '@eventstore/db-client';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import type { CallOptions, Metadata } from '@grpc/grpc-js';
+import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { EventStoreUnavailable } from '../port.js';
+import type { Health } from './health.js';
+
+/** `close` was called: nothing is tried again. */
+export class ConnectionClosed extends EventStoreUnavailable {
+  constructor() {
+    super('the event store is closed');
+  }
+}
+
+/** The generated calls of the Streams service on one channel. */
+export interface Channel {
+  readonly streams: StreamsClient;
+  /** Credentials and header of a call, without a deadline: our own timers bound every wait. */
+  callArguments(): [Metadata, CallOptions];
+  /** Tells that a call failed, so that a lost connection is made anew (to the leader, when the error names it). */
+  failed(error: Error): void;
+}
+
+/**
+ * A connection that makes itself anew. The client library does the connection string, cluster discovery, TLS,
+ * credentials and the channel; the calls are made here on its generated stubs, because its own append, read and
+ * subscription (6.2.1) keep one table of appends per process, throw on late answers, hang when a stream ends while it
+ * waits for "drain", and cannot filter a read.
+ */
+export class Connection {
+  private client: EventStoreDBClient | undefined;
+  private streams: StreamsClient | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly connectionString: string,
+    private readonly health: Health,
+  ) {
+    // A malformed string is the configuration's fault and fails the start.
+    this.client = EventStoreDBClient.connectionString(connectionString);
+  }
+
+  async channel(): Promise<Channel> {
+    if (this.closed) throw new ConnectionClosed();
+    const client = (this.client ??= EventStoreDBClient.connectionString(this.connectionString));
+    try {
+      const streams = await client['getGRPCClient'](streamsGrpc.StreamsClient, 'Streams');
+      this.streams = streams;
+      return {
+        streams,
+        callArguments: () => client['callArguments']({ requiresLeader: true }, { deadline: Infinity }),
+        failed: (error) => this.failed(client, streams, error),
+      };
+    } catch (error) {
+      // The client keeps a failed discovery for ever; only a new client tries again.
+      if (this.client === client) this.client = undefined;
+      this.health.failed(error);
+      throw error;
+    }
+  }
+
+  answered(): void {
+    this.health.answered();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.client = undefined;
+    this.streams?.close();
+  }
+
+  private failed(client: EventStoreDBClient, streams: StreamsClient, error: Error): void {
+    if (this.closed) return;
+    this.health.failed(error);
+    client['handleError'](streams, error).catch(() => {
+      if (this.client === client) this.client = undefined;
+    });
+  }
+}
+
+/**
+ * The connection string of a second connection. Channels with equal settings share one TCP connection; a keep-alive
+ * that differs by a millisecond gives reads one of their own, so that a large read does not hold appends up.
+ */
+export const forReads = (connectionString: string): string => {
+  const given = /([?&]keepAliveInterval=)(\d+)/i.exec(connectionString);
+  if (given) return connectionString.replace(given[0], `${given[1]}${Number(given[2]) + 1}`);
+  const mark = connectionString.includes('?') ? '&' : connectionString.endsWith('/') ? '?' : '/?';
+  return `${connectionString}${mark}keepAliveInterval=10001`;
+};
+
+/** The servers of a connection string without user name and password: for logs and messages. */
+export const serverOf = (connectionString: string): string =>
+  connectionString
+    .replace(/^[^:]*:\/\//, '')
+    .replace(/^[^@/?]*@/, '')
+    .replace(/[/?].*$/, '');

@@ -1,0 +1,143 @@
+import { EventStoreUnavailable, START } from '../port.js';
+import { ConnectionClosed } from './connection.js';
+import { explain, isFinal } from './explain.js';
+import { Patience, within } from './patience.js';
+import { recordedEvent } from './records.js';
+import { allRequest, headRequest, streamRequest } from './requests.js';
+import type { Millis, Random, Timers } from '#kernel';
+import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type { EventFilter, Position, RecordedEvent } from '../port.js';
+import type { Connection } from './connection.js';
+import type { StreamStart } from './requests.js';
+
+export interface ReaderOptions {
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly timeout: Millis;
+}
+
+/** Events asked for at once: what is under way to a slow consumer is bounded by this and by the stream's own flow control. */
+const PAGE = 1000;
+
+/** A filtered page may have to look at much of the log before it finds its first event. */
+const SCAN_FACTOR = 6;
+
+/**
+ * Reads in pages and goes on from the last event when a page breaks off. Rejects with `EventStoreUnavailable` when the
+ * timeout has passed without an event.
+ */
+export class Reader {
+  constructor(
+    private readonly connection: Connection,
+    private readonly options: ReaderOptions,
+  ) {}
+
+  stream(name: string, from: bigint, limit = Infinity): AsyncIterable<RecordedEvent> {
+    const request = (last: RecordedEvent | undefined, count: number): ReadReq =>
+      streamRequest(name, { from: last ? last.revision + 1n : from }, count, false);
+    return this.pages(request, limit, this.options.timeout);
+  }
+
+  streamBackwards(name: string, limit = Infinity): AsyncIterable<RecordedEvent> {
+    const request = (last: RecordedEvent | undefined, count: number): ReadReq | undefined => {
+      if (last?.revision === 0n) return undefined;
+      const start: StreamStart = last ? { from: last.revision - 1n } : 'end';
+      return streamRequest(name, start, count, true);
+    };
+    return this.pages(request, limit, this.options.timeout);
+  }
+
+  async *all(
+    after: Position,
+    upTo: Position | undefined,
+    filter: EventFilter | undefined,
+  ): AsyncIterable<RecordedEvent> {
+    const request = (last: RecordedEvent | undefined, count: number): ReadReq =>
+      allRequest(last?.position ?? after, filter, count);
+    for await (const event of this.pages(request, Infinity, this.options.timeout * SCAN_FACTOR)) {
+      // A read of the log includes the event at the position given.
+      if (event.position <= after) continue;
+      if (upTo !== undefined && event.position > upTo) return;
+      yield event;
+      if (event.position === upTo) return;
+    }
+  }
+
+  async lastRevision(stream: string): Promise<'none' | bigint> {
+    for await (const event of this.streamBackwards(stream, 1)) return event.revision;
+    return 'none';
+  }
+
+  async head(): Promise<Position> {
+    for await (const event of this.pages(headRequest, 1, this.options.timeout)) return event.position;
+    return START;
+  }
+
+  /** `request` makes the next page's request from the last event had; undefined when there can be none. */
+  private async *pages(
+    request: (last: RecordedEvent | undefined, count: number) => ReadReq | undefined,
+    limit: number,
+    timeout: Millis,
+  ): AsyncIterable<RecordedEvent> {
+    const patience = new Patience(this.options.timers, this.options.random, timeout);
+    let last: RecordedEvent | undefined;
+    let left = limit;
+    try {
+      while (left > 0) {
+        const count = Math.min(PAGE, left);
+        const page = request(last, count);
+        if (!page) return;
+        let received = 0;
+        try {
+          for await (const answer of this.call(page, timeout)) {
+            const event = recordedEvent(answer);
+            if (!event) continue;
+            received += 1;
+            // The first event of the next page of the log is the last of this one.
+            if (last && event.position === last.position) continue;
+            last = event;
+            left -= 1;
+            yield event;
+          }
+          if (received < count) return;
+          patience.renew();
+        } catch (error) {
+          if (received > 0) patience.renew();
+          await this.retryOrThrow(error, patience);
+        }
+      }
+    } finally {
+      patience.end();
+    }
+  }
+
+  private async retryOrThrow(error: unknown, patience: Patience): Promise<void> {
+    if (isFinal(error) || error instanceof ConnectionClosed) throw error;
+    await patience.pause();
+    if (!patience.exhausted) return;
+    throw new EventStoreUnavailable(`the event store cannot be read: ${explain(error)}`, { cause: error });
+  }
+
+  /** One call. A consumer that is slow holds the server back; one that leaves cancels. */
+  private async *call(request: ReadReq, timeout: Millis): AsyncIterable<ReadResp> {
+    const { timers } = this.options;
+    const channel = await within(timers, timeout, 'a connection', this.connection.channel());
+    const call = channel.streams.read(request, ...channel.callArguments());
+    // Cancelling is told as an error after the iterator has gone.
+    call.on('error', () => undefined);
+    const answers = call[Symbol.asyncIterator]() as AsyncIterator<ReadResp, undefined>;
+    try {
+      for (;;) {
+        const next = await within(timers, timeout, 'a read', answers.next());
+        this.connection.answered();
+        if (next.done) return;
+        yield next.value;
+      }
+    } catch (error) {
+      channel.failed(error as Error);
+      throw error;
+    } finally {
+      call.cancel();
+    }
+  }
+}

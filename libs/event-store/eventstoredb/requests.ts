@@ -1,0 +1,147 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { START } from '../port.js';
+import type { BatchAppendReq, ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
+import type { EncodedEvent } from '../limits.js';
+import type { EventFilter, Position } from '../port.js';
+
+/** Events per message of an append: keeps a message of many small events under the server's 4 MiB. */
+const EVENTS_PER_MESSAGE = 2000;
+
+export interface AppendRequest {
+  readonly stream: string;
+  readonly events: readonly EncodedEvent[];
+  readonly expected: 'none' | bigint;
+}
+
+/** Where a read of a stream starts and which way it goes. */
+export type StreamStart = { readonly from: bigint } | 'end';
+
+/** The messages of one append; the last is marked as final. Without a deadline: the server would compare it with its own clock. */
+export const appendMessages = (request: AppendRequest, correlationId: string): BatchAppendReq[] => {
+  const messages: BatchAppendReq[] = [];
+  for (let from = 0; from < request.events.length; from += EVENTS_PER_MESSAGE) {
+    const message = new streams.BatchAppendReq();
+    message.setCorrelationId(uuid(correlationId));
+    if (from === 0) message.setOptions(appendOptions(request));
+    for (const event of request.events.slice(from, from + EVENTS_PER_MESSAGE)) {
+      message.addProposedMessages(proposed(event));
+    }
+    message.setIsFinal(from + EVENTS_PER_MESSAGE >= request.events.length);
+    messages.push(message);
+  }
+  return messages;
+};
+
+export const streamRequest = (stream: string, start: StreamStart, count: number, backwards: boolean): ReadReq => {
+  const place = new streams.ReadReq.Options.StreamOptions();
+  place.setStreamIdentifier(identifier(stream));
+  if (start === 'end') place.setEnd(new shared.Empty());
+  else place.setRevision(start.from.toString());
+  const options = readOptions();
+  options.setStream(place);
+  options.setCount(String(count));
+  options.setReadDirection(backwards ? 1 : 0);
+  options.setNoFilter(new shared.Empty());
+  return request(options);
+};
+
+/** Forwards from a position, which the read includes. */
+export const allRequest = (from: Position, filter: EventFilter | undefined, count: number): ReadReq => {
+  const options = readOptions();
+  options.setAll(allFrom(from));
+  options.setCount(String(count));
+  options.setFilter(filterOptions(filter));
+  return request(options);
+};
+
+/** The newest event of the log, whosever it is. */
+export const headRequest = (): ReadReq => {
+  const all = new streams.ReadReq.Options.AllOptions();
+  all.setEnd(new shared.Empty());
+  const options = readOptions();
+  options.setAll(all);
+  options.setCount('1');
+  options.setReadDirection(1);
+  options.setNoFilter(new shared.Empty());
+  return request(options);
+};
+
+/** Live, from after a position. */
+export const subscribeRequest = (after: Position, filter: EventFilter | undefined): ReadReq => {
+  const options = readOptions();
+  options.setAll(allFrom(after));
+  options.setSubscription(new streams.ReadReq.Options.SubscriptionOptions());
+  options.setFilter(filterOptions(filter));
+  return request(options);
+};
+
+const appendOptions = ({ stream, expected }: AppendRequest): BatchAppendReq.Options => {
+  const options = new streams.BatchAppendReq.Options();
+  options.setStreamIdentifier(identifier(stream));
+  if (expected === 'none') options.setNoStream(new shared.Empty());
+  else options.setStreamPosition(expected.toString());
+  return options;
+};
+
+const proposed = (event: EncodedEvent): BatchAppendReq.ProposedMessage => {
+  const message = new streams.BatchAppendReq.ProposedMessage();
+  message.setId(uuid(event.id));
+  message.getMetadataMap().set('type', event.type).set('content-type', 'application/json');
+  message.setData(Buffer.from(event.data));
+  message.setCustomMetadata(Buffer.from(event.metadata));
+  return message;
+};
+
+const uuid = (id: string): InstanceType<typeof shared.UUID> => {
+  const message = new shared.UUID();
+  message.setString(id);
+  return message;
+};
+
+const identifier = (stream: string): InstanceType<typeof shared.StreamIdentifier> => {
+  const message = new shared.StreamIdentifier();
+  message.setStreamName(Buffer.from(stream));
+  return message;
+};
+
+const readOptions = (): ReadReq.Options => {
+  const asText = new streams.ReadReq.Options.UUIDOption();
+  asText.setString(new shared.Empty());
+  const options = new streams.ReadReq.Options();
+  options.setUuidOption(asText);
+  options.setReadDirection(0);
+  options.setResolveLinks(false);
+  return options;
+};
+
+const allFrom = (position: Position): ReadReq.Options.AllOptions => {
+  const all = new streams.ReadReq.Options.AllOptions();
+  if (position === START) {
+    all.setStart(new shared.Empty());
+    return all;
+  }
+  const place = new streams.ReadReq.Options.Position();
+  place.setCommitPosition(position.toString());
+  place.setPreparePosition(position.toString());
+  all.setPosition(place);
+  return all;
+};
+
+/** By stream: the prefixes, or every stream that is not the store's own. */
+const filterOptions = (filter: EventFilter | undefined): ReadReq.Options.FilterOptions => {
+  const expression = new streams.ReadReq.Options.FilterOptions.Expression();
+  if (filter) expression.setPrefixList([...filter.streamPrefixes]);
+  else expression.setRegex('^[^$]');
+  const options = new streams.ReadReq.Options.FilterOptions();
+  options.setStreamIdentifier(expression);
+  options.setCount(new shared.Empty());
+  options.setCheckpointintervalmultiplier(1);
+  return options;
+};
+
+const request = (options: ReadReq.Options): ReadReq => {
+  const message = new streams.ReadReq();
+  message.setOptions(options);
+  return message;
+};

@@ -1,0 +1,265 @@
+import { within } from './patience.js';
+import { recordedEvent } from './records.js';
+import { subscribeRequest } from './requests.js';
+import type { Millis, Random, Timers } from '#kernel';
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import type { EventFilter, Position, Subscriber, Subscription } from '../port.js';
+import type { Connection } from './connection.js';
+import type { Reader } from './reader.js';
+
+export interface SubscriptionOptions {
+  readonly after: Position;
+  readonly filter: EventFilter | undefined;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** How long nothing may come before the log's head is looked at. */
+  readonly idle: Millis;
+  /** How long a connection may take to be made. */
+  readonly timeout: Millis;
+}
+
+/** The pause before a lost subscription is made again: at least this, at most ten times as much. */
+const RESUBSCRIBE_AFTER = 100;
+
+/** What the next turn of the loop has to deal with. */
+type Arrival =
+  | { readonly kind: 'answer'; readonly answer: ReadResp }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'lost'; readonly error: Error }
+  | { readonly kind: 'stopped' };
+
+/**
+ * Follows the log through reconnects. Modes:
+ *
+ * - *Connecting*: from the last position told. Ends with a call, or with a pause and another try.
+ * - *Following*: takes one answer at a time and waits for the subscriber. Ends when the call fails or ends, or when the
+ *   watchdog finds an event that should have come; then it is *connecting* again, and the subscriber is told that it is
+ *   interrupted until the next answer.
+ * - While nothing comes for `idle` ms, the *watchdog* compares the head with the last position told. A matching event in
+ *   between, seen twice, means that the call is dead without knowing it. None means that everything up to the head was
+ *   considered, which the subscriber is told: a server's own checkpoints come only every so many events.
+ *
+ * `stop` and a fault of the subscriber end it in every mode; `failed` is told only for the latter.
+ */
+export class EventStoreSubscription implements Subscription {
+  /** Everything up to here was told to the subscriber. */
+  private position: Position;
+  /** The log is known to reach at least to here. */
+  private knownHead: Position;
+  private stopping = false;
+  private wake: (() => void) | undefined;
+  private down = false;
+  private toldCaughtUp = false;
+  private overdue: Position | undefined;
+  private failures = 0;
+  private readonly ended: Promise<void>;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly reader: Reader,
+    private readonly options: SubscriptionOptions,
+    private readonly subscriber: Subscriber,
+    onEnd: (subscription: EventStoreSubscription) => void,
+  ) {
+    this.position = options.after;
+    this.knownHead = options.after;
+    this.ended = this.run().finally(() => onEnd(this));
+  }
+
+  stop(): Promise<void> {
+    this.stopping = true;
+    this.wake?.();
+    return this.ended;
+  }
+
+  private async run(): Promise<void> {
+    await Promise.resolve();
+    while (!this.stopping) {
+      try {
+        await this.follow();
+      } catch (error) {
+        if (error instanceof SubscriberFault) return this.fail(error.reason);
+        await this.lost(error as Error);
+      }
+    }
+  }
+
+  private fail(reason: Error): void {
+    if (!this.stopping) this.subscriber.failed?.(reason);
+    this.stopping = true;
+  }
+
+  private async lost(error: Error): Promise<void> {
+    if (this.stopping) return;
+    this.toldCaughtUp = false;
+    this.overdue = undefined;
+    if (!this.down) this.subscriber.interrupted?.(true, error);
+    this.down = true;
+    const longest = RESUBSCRIBE_AFTER * Math.min(10, 2 ** this.failures);
+    this.failures += 1;
+    await this.pause(longest * (0.5 + this.options.random.next() / 2));
+  }
+
+  /** One call from its making to its end; throws when it is lost. */
+  private async follow(): Promise<void> {
+    const { timers, timeout, filter } = this.options;
+    const connecting = within(timers, timeout, 'a connection', this.connection.channel());
+    const channel = await this.unlessStopped(connecting);
+    if (!channel) return;
+    const call = channel.streams.read(subscribeRequest(this.position, filter), ...channel.callArguments());
+    call.on('error', () => undefined);
+    try {
+      await this.take(call);
+    } catch (error) {
+      if (!(error instanceof SubscriberFault)) channel.failed(error as Error);
+      throw error;
+    } finally {
+      call.cancel();
+    }
+  }
+
+  private async take(call: ClientReadableStream<ReadResp>): Promise<void> {
+    const answers = call[Symbol.asyncIterator]() as AsyncIterator<ReadResp, undefined>;
+    let next: Promise<Arrival> | undefined;
+    while (!this.stopping) {
+      next ??= arrival(answers);
+      const arrived = await this.orIdle(next);
+      switch (arrived.kind) {
+        case 'answer':
+          next = undefined;
+          this.whole();
+          await this.hand(arrived.answer);
+          break;
+        case 'idle':
+          await this.watch();
+          break;
+        case 'lost':
+          throw arrived.error;
+        case 'stopped':
+          return;
+      }
+    }
+  }
+
+  /** Any answer proves the call alive. */
+  private whole(): void {
+    this.connection.answered();
+    this.failures = 0;
+    this.overdue = undefined;
+    if (!this.down) return;
+    this.down = false;
+    this.subscriber.interrupted?.(false);
+  }
+
+  private async hand(answer: ReadResp): Promise<void> {
+    const event = recordedEvent(answer);
+    if (event && event.position > this.position) {
+      await this.tell(() => this.subscriber.event(event));
+      this.position = event.position;
+    }
+    const checkpoint = answer.getCheckpoint();
+    if (checkpoint) await this.considered(BigInt(checkpoint.getCommitPosition()));
+    if (answer.hasCaughtUp()) await this.caughtUp();
+  }
+
+  /** A server's checkpoint may lie beyond the newest event; a stored position must not, so the head bounds it. */
+  private async considered(position: Position): Promise<void> {
+    if (position > this.knownHead) this.knownHead = (await this.unlessStopped(this.reader.head())) ?? this.knownHead;
+    await this.checkpoint(position < this.knownHead ? position : this.knownHead);
+  }
+
+  private async checkpoint(position: Position): Promise<void> {
+    if (position <= this.position || this.stopping) return;
+    await this.tell(() => this.subscriber.checkpoint?.(position));
+    this.position = position;
+  }
+
+  private async caughtUp(): Promise<void> {
+    if (this.toldCaughtUp || this.stopping) return;
+    this.toldCaughtUp = true;
+    await this.tell(() => this.subscriber.caughtUp?.());
+  }
+
+  private async watch(): Promise<void> {
+    const head = await this.unlessStopped(this.reader.head());
+    if (head === undefined) return;
+    this.knownHead = head;
+    const missing = await this.unlessStopped(this.firstMatch(head));
+    if (missing === undefined) return;
+    if (missing === 'none') {
+      this.whole();
+      await this.checkpoint(head);
+      await this.caughtUp();
+      return;
+    }
+    // Once may be on its way; twice without an answer in between is lost.
+    if (this.overdue === missing) throw new Error(`the event at ${missing} did not come`);
+    this.overdue = missing;
+  }
+
+  private async firstMatch(head: Position): Promise<Position | 'none'> {
+    if (head <= this.position) return 'none';
+    for await (const event of this.reader.all(this.position, head, this.options.filter)) return event.position;
+    return 'none';
+  }
+
+  /** The promise's value, or undefined as soon as `stop` is called. */
+  private unlessStopped<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+    if (this.stopping) {
+      promise.catch(() => undefined);
+      return Promise.resolve(undefined);
+    }
+    return new Promise((resolve, reject) => {
+      this.wake = () => resolve(undefined);
+      promise.then(resolve, reject);
+    });
+  }
+
+  private async tell(act: () => void | Promise<void>): Promise<void> {
+    if (this.stopping) return;
+    try {
+      await act();
+    } catch (error) {
+      throw new SubscriberFault(error);
+    }
+  }
+
+  private async orIdle(next: Promise<Arrival>): Promise<Arrival> {
+    const interrupted = new Promise<Arrival>((resolve) => {
+      const timer = this.options.timers.after(this.options.idle, () => resolve({ kind: 'idle' }));
+      this.wake = () => resolve({ kind: 'stopped' });
+      void next.then(() => timer.cancel());
+    });
+    return Promise.race([next, interrupted]);
+  }
+
+  private async pause(span: Millis): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.options.timers.after(span, resolve);
+      this.wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+/** The next answer as a value, so that it can be awaited more than once. */
+const arrival = (answers: AsyncIterator<ReadResp, undefined>): Promise<Arrival> =>
+  answers.next().then(
+    (next): Arrival =>
+      next.done
+        ? { kind: 'lost', error: new Error('the server ended the subscription') }
+        : { kind: 'answer', answer: next.value },
+    (error: unknown): Arrival => ({ kind: 'lost', error: error as Error }),
+  );
+
+/** Tells the subscriber's own fault from one of the connection. */
+class SubscriberFault extends Error {
+  readonly reason: Error;
+  constructor(cause: unknown) {
+    super('the subscriber failed');
+    this.reason = cause instanceof Error ? cause : new Error(String(cause));
+  }
+}
