@@ -1,0 +1,125 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { toInstant } from '#kernel';
+import type { Clock } from '#kernel';
+import { parseDuration } from '#contracts';
+import type { AssignmentsAnswer, EnrollAnswer } from '#contracts';
+import { issueToken } from '#platform/auth';
+import { CurrentCaller, ProblemException, Roles, answered, parsed } from '#platform/http';
+import type { Caller } from '#platform/http';
+import { CLOCK, SIGNING_SECRET } from '#platform/ports';
+import { AssignmentBoard, ClusterView } from '#scheduling';
+import { ExecuteNode } from '../write/execute-node.js';
+import { assignmentOf } from './assignments.js';
+import { parseEnrollment, parseHeartbeat, parseInventory } from './dto/index.js';
+import { NodePresence } from './presence.js';
+
+/** Seconds between heartbeats that agents are asked for. */
+const HEARTBEAT_INTERVAL = 5;
+/** Longest long poll, in milliseconds. */
+const LONGEST_POLL = 60_000;
+
+/** What a node's agent says of the node itself, and where it learns what to run. */
+@ApiTags('agent')
+@Controller('v1/nodes')
+export class AgentController {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly presence: NodePresence,
+    private readonly board: AssignmentBoard,
+    private readonly view: ClusterView,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SIGNING_SECRET) private readonly secret: string,
+  ) {}
+
+  /** A node that comes back proves itself with the token that it was given the first time. */
+  @Post('enroll')
+  @HttpCode(200)
+  @Roles('node', 'operator')
+  async enroll(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<EnrollAnswer> {
+    const request = parsed(parseEnrollment(body));
+    const nodeId = request.name;
+    if (caller.nodeId !== undefined && caller.nodeId !== nodeId) {
+      throw new ProblemException('WRONG_NODE', `this token belongs to node ${caller.nodeId}`);
+    }
+    const returning = caller.nodeId === nodeId;
+    const command = { type: 'EnrollNode' as const, ...request, nodeId, returning, at: this.now() };
+    answered(await this.commands.execute(new ExecuteNode(nodeId, command, { actor: `node:${nodeId}` })), reply);
+    await this.presence.seen(nodeId);
+    const token = await issueToken(this.secret, { role: 'node', account: `node:${nodeId}`, nodeId });
+    return { nodeId, token, heartbeatInterval: HEARTBEAT_INTERVAL };
+  }
+
+  @Put(':id/inventory')
+  @Roles('node')
+  async inventory(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ nodeId: string }> {
+    ownNode(caller, nodeId);
+    const command = { type: 'ChangeInventory' as const, inventory: parsed(parseInventory(body)), at: this.now() };
+    answered(await this.commands.execute(new ExecuteNode(nodeId, command, { actor: caller.account })), reply);
+    return { nodeId };
+  }
+
+  @Post(':id/heartbeat')
+  @HttpCode(200)
+  @Roles('node')
+  async heartbeat(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+  ): Promise<{ time: string }> {
+    ownNode(caller, nodeId);
+    await this.presence.seen(nodeId, parsed(parseHeartbeat(body)));
+    return { time: this.now() };
+  }
+
+  /** The whole desired set. `wait` (at most 60 s) holds the answer back while it equals the one at `after`. */
+  @Get(':id/assignments')
+  @Roles('node')
+  async assignments(
+    @Param('id') nodeId: string,
+    @CurrentCaller() caller: Caller,
+    @Query('after') after?: string,
+    @Query('wait') wait?: string,
+  ): Promise<AssignmentsAnswer> {
+    ownNode(caller, nodeId);
+    await this.presence.seen(nodeId);
+    const set = await this.board.next(nodeId, positionOf(after), waitOf(wait));
+    const executions = set.executions.map((execution) => assignmentOf(this.view.cluster, execution));
+    return { revision: String(set.revision), executions };
+  }
+
+  private now(): string {
+    return toInstant(this.clock.now());
+  }
+}
+
+/** A node's token speaks for that node alone. */
+export const ownNode = (caller: Caller, nodeId: string): void => {
+  if (caller.nodeId !== nodeId)
+    throw new ProblemException('WRONG_NODE', `this token does not belong to node ${nodeId}`);
+};
+
+const positionOf = (after: string | undefined): bigint | undefined => {
+  if (after === undefined || after === '') return undefined;
+  if (!/^-?\d{1,20}$/.test(after))
+    throw new ProblemException('POSITION_INVALID', '`after` is a revision as it was received');
+  return BigInt(after);
+};
+
+const waitOf = (wait: string | undefined): number => {
+  if (wait === undefined) return 0;
+  const seconds = parseDuration(wait);
+  if (!seconds.ok) throw new ProblemException('VALIDATION_FAILED', `wait: ${seconds.message}`);
+  return Math.min(LONGEST_POLL, seconds.value * 1000);
+};

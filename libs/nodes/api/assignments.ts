@@ -1,0 +1,29 @@
+import type { AssignedInput, AssignedTask, Assignment, DesiredState } from '#contracts';
+import type { ClusterState, LiveExecution } from '#placement';
+
+/** What an agent is told of one execution; everything it needs to run it. */
+export const assignmentOf = (cluster: ClusterState, execution: LiveExecution): Assignment => {
+  const { executionId, fencingToken, jobId, attempt, contract, confirmBy, state } = execution;
+  const told = { executionId, fencingToken, jobId, attempt, contract, confirmBy, state };
+  return { ...told, desired: desiredState(cluster, jobId), ...workOf(cluster, execution) };
+};
+
+/** A job that has ended but still has something running wants it stopped. */
+const desiredState = (cluster: ClusterState, jobId: string): DesiredState => {
+  const job = cluster.jobs.get(jobId);
+  if (!job || job.cancelRequested) return 'stop';
+  return job.paused ? 'pause' : 'run';
+};
+
+const workOf = (
+  cluster: ClusterState,
+  execution: LiveExecution,
+): { readonly task: AssignedTask; readonly inputs: readonly AssignedInput[] } => {
+  const spec = cluster.jobs.get(execution.jobId)?.spec;
+  const { partition } = execution;
+  if (!spec) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
+  const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
+  const { command, env } = spec.task;
+  const task = { command, env, outputs: spec.outputs, partition, partitions: spec.count, ...limit };
+  return { task, inputs: spec.inputs };
+};

@@ -1,0 +1,114 @@
+import { Body, Controller, Get, Headers, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { toInstant } from '#kernel';
+import type { Clock } from '#kernel';
+import { CurrentCaller, ProblemException, Roles, answered, ifMatch, parsed } from '#platform/http';
+import type { Caller } from '#platform/http';
+import { CLOCK } from '#platform/ports';
+import type { NodeCommand } from '../domain/commands.js';
+import { NodeQueries } from '../read/index.js';
+import { ExecuteNode } from '../write/execute-node.js';
+import { parseDrain, parsePolicy, parseReason } from './dto/index.js';
+
+/** What people read of nodes, and what their owners and operators decide. */
+@ApiTags('nodes')
+@Controller('v1/nodes')
+export class NodesController {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly nodes: NodeQueries,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'All enrolled nodes' })
+  list(@Query('limit') limit?: string, @Query('cursor') cursor?: string): Promise<unknown> {
+    return this.nodes.list({ limit, cursor });
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'One node: inventory, policy, presence, reserved and free capacity' })
+  async show(@Param('id') nodeId: string): Promise<unknown> {
+    const node = await this.nodes.get(nodeId);
+    if (!node) throw new ProblemException('NODE_UNKNOWN', `there is no node ${nodeId}`);
+    return node;
+  }
+
+  @Put(':id/policy')
+  @ApiOperation({ summary: "Replace the owner's policy" })
+  async policy(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('if-match') match?: string,
+  ): Promise<unknown> {
+    const policy = parsed(parsePolicy(body));
+    return this.run(nodeId, { type: 'ChangePolicy', policy, at: this.now() }, caller, reply, match);
+  }
+
+  @Post(':id/cordon')
+  @HttpCode(200)
+  @Roles('operator')
+  @ApiOperation({ summary: 'Give the node no new work' })
+  cordon(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    const { reason } = parsed(parseReason(body));
+    return this.run(nodeId, { type: 'CordonNode', reason, at: this.now() }, caller, reply);
+  }
+
+  @Post(':id/uncordon')
+  @HttpCode(200)
+  @Roles('operator')
+  @ApiOperation({ summary: 'Give the node work again' })
+  uncordon(
+    @Param('id') nodeId: string,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    return this.run(nodeId, { type: 'UncordonNode', at: this.now() }, caller, reply);
+  }
+
+  @Post(':id/drain')
+  @HttpCode(200)
+  @Roles('operator')
+  @ApiOperation({ summary: 'Give the node no new work and let it run empty' })
+  drain(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    return this.run(nodeId, { type: 'DrainNode', ...parsed(parseDrain(body)), at: this.now() }, caller, reply);
+  }
+
+  private async run(
+    nodeId: string,
+    command: NodeCommand,
+    caller: Caller,
+    reply: FastifyReply,
+    match?: string,
+  ): Promise<unknown> {
+    this.mayChange(nodeId, caller);
+    const context = { actor: caller.account, ...ifMatch(match) };
+    const state = answered(await this.commands.execute(new ExecuteNode(nodeId, command, context)), reply);
+    const { policy, cordoned, draining } = state;
+    return { id: nodeId, policy, cordoned: cordoned ?? null, draining: draining ?? null };
+  }
+
+  /** Operators run every node. */
+  private mayChange(nodeId: string, caller: Caller): void {
+    if (caller.role === 'operator' || caller.nodeId === nodeId) return;
+    throw new ProblemException('FORBIDDEN', `${caller.account} does not run node ${nodeId}`);
+  }
+
+  private now(): string {
+    return toInstant(this.clock.now());
+  }
+}

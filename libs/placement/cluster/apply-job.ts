@@ -1,0 +1,242 @@
+import { toMillis } from '#kernel';
+import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, JobSubmitted } from '#jobs';
+import { reasonsDigest } from '../digest.js';
+import { markStarted } from './ledger.js';
+import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
+import type { ClusterJob, ClusterNode, ClusterState, LiveExecution, LiveState, PartitionState } from './state.js';
+import { emptyRecord, FAILURE_WEIGHTS, recordFailure, recordSuccess } from './track-record.js';
+
+export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bigint, event: JobEvent): void => {
+  const job = cluster.jobs.get(jobId);
+  const ended = cluster.ended.get(jobId);
+  if (ended) {
+    if (revision > ended.revision) ended.revision = revision;
+  } else if (job) {
+    if (revision <= job.revision) return;
+    job.revision = revision;
+    change(cluster, job, event);
+  } else if (event.type === 'JobSubmitted') {
+    cluster.jobs.set(jobId, submitted(jobId, revision, event.data));
+  }
+};
+
+const submitted = (id: string, revision: bigint, data: JobSubmitted['data']): ClusterJob => ({
+  id,
+  spec: data.spec,
+  account: data.account,
+  project: data.spec.project,
+  institution: data.institution,
+  submittedAt: data.at,
+  evaluationId: data.evaluationId,
+  partitions: Array.from({ length: data.spec.count }, waitingPartition),
+  executions: new Map(),
+  exclusions: new Map(),
+  priority: data.spec.priority,
+  paused: false,
+  cancelRequested: false,
+  decisions: 0,
+  lastDecision: undefined,
+  fencingToken: 0,
+  revision,
+});
+
+const waitingPartition = (): PartitionState => ({
+  state: 'waiting',
+  executionId: undefined,
+  nodeId: undefined,
+  attempts: 0,
+  notBefore: undefined,
+  avoid: [],
+});
+
+const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void => {
+  switch (event.type) {
+    case 'JobSubmitted':
+    case 'ReservationAbandoned':
+    case 'ExecutionProgressed':
+    case 'LateResultRejected':
+      return;
+    case 'JobPriorityChanged':
+      job.priority = event.data.priority;
+      return;
+    case 'JobPaused':
+      job.paused = true;
+      return;
+    case 'JobResumed':
+      job.paused = false;
+      return;
+    case 'JobCancelRequested':
+      job.cancelRequested = true;
+      return;
+    case 'PlacementDecided':
+      return decided(job, event.data);
+    case 'JobRequeued':
+      return requeued(job, event.data);
+    case 'ExecutionReserved':
+      return reserved(cluster, job, event.data);
+    case 'ReservationConfirmed':
+      return moved(job, event.data.executionId, 'confirmed');
+    case 'ExecutionPreparing':
+      return moved(job, event.data.executionId, 'preparing');
+    case 'ExecutionStarted':
+      return started(cluster, job, event.data.executionId, event.data.at);
+    case 'ExecutionPaused':
+      return moved(job, event.data.executionId, 'paused');
+    case 'ExecutionResumed':
+      return moved(job, event.data.executionId, 'running');
+    case 'ExecutionPublishing':
+      return moved(job, event.data.executionId, 'publishing');
+    case 'ReservationDeclined':
+      return over(cluster, job, event.data.executionId, 'waiting', 'declined', event.data.at);
+    case 'ReservationExpired':
+      return over(cluster, job, event.data.executionId, 'waiting', 'expired', event.data.at);
+    case 'ExecutionSucceeded':
+      return over(cluster, job, event.data.executionId, 'done', 'success', event.data.at);
+    case 'ExecutionFailed':
+      return over(cluster, job, event.data.executionId, 'done', event.data.class, event.data.at);
+    case 'ExecutionLost':
+      return over(cluster, job, event.data.executionId, 'done', 'node-lost', event.data.at);
+    case 'ExecutionCancelled':
+      return over(cluster, job, event.data.executionId, 'done', 'cancelled', event.data.at);
+    case 'JobCompleted':
+      return ended(cluster, job, 'completed', event.data.at);
+    case 'JobFailed':
+      return ended(cluster, job, 'failed', event.data.at);
+    case 'JobCancelled':
+      return ended(cluster, job, 'cancelled', event.data.at);
+    default:
+      return ignored(event);
+  }
+};
+
+/** Newer writers may store types that this version does not know; `never` keeps the known ones complete. */
+const ignored = (_event: never): void => undefined;
+
+const decided = (job: ClusterJob, decision: Decision): void => {
+  const { number, outcome, partition, time, wakesOn, wakesAt } = decision;
+  job.decisions = number;
+  job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, digest: reasonsDigest(decision) };
+};
+
+const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserved['data']): void => {
+  const { executionId, nodeId, partition, attempt, fencingToken, contract, confirmBy, at } = data;
+  const execution: LiveExecution = {
+    executionId,
+    jobId: job.id,
+    nodeId,
+    partition,
+    attempt,
+    fencingToken,
+    contract,
+    confirmBy,
+    reservedAt: at,
+    state: 'reserved',
+    startedAt: undefined,
+  };
+  job.executions.set(executionId, execution);
+  job.fencingToken = Math.max(job.fencingToken, fencingToken);
+  const onNode = cluster.live.get(nodeId) ?? new Map<string, LiveExecution>();
+  cluster.live.set(nodeId, onNode.set(executionId, execution));
+  const state = partitionOf(job, partition);
+  Object.assign(state, { state: 'live', executionId, nodeId, attempts: state.attempts + 1, notBefore: undefined });
+};
+
+/** A partition beyond the job's count would be a writer's fault; the fold of what was stored must still go on. */
+const partitionOf = (job: ClusterJob, partition: number): PartitionState => {
+  while (job.partitions.length <= partition) job.partitions.push(waitingPartition());
+  return job.partitions[partition] ?? waitingPartition();
+};
+
+const moved = (job: ClusterJob, executionId: string, state: LiveState): void => {
+  const execution = job.executions.get(executionId);
+  if (execution) execution.state = state;
+};
+
+const started = (cluster: ClusterState, job: ClusterJob, executionId: string, at: string): void => {
+  const execution = job.executions.get(executionId);
+  if (!execution) return;
+  execution.state = 'running';
+  execution.startedAt = at;
+  const node = cluster.nodes.get(execution.nodeId);
+  if (!node) return;
+  markStarted(node, executionId);
+  rememberInputs(node, job);
+};
+
+/** What ran here fetched its inputs, and a node keeps what it fetched; only what lies at an address may have changed since. */
+const rememberInputs = (node: ClusterNode, job: ClusterJob): void => {
+  for (const { source } of job.spec.inputs) {
+    if (source.startsWith('https:')) continue;
+    node.inputs.delete(source);
+    node.inputs.add(source);
+  }
+  for (const oldest of node.inputs) {
+    if (node.inputs.size <= INPUTS_KEPT) break;
+    node.inputs.delete(oldest);
+  }
+};
+
+const over = (
+  cluster: ClusterState,
+  job: ClusterJob,
+  executionId: string,
+  next: 'waiting' | 'done',
+  outcome: FailureClass | 'success',
+  at: string,
+): void => {
+  const execution = job.executions.get(executionId);
+  if (!execution) return;
+  dropExecution(cluster, job, execution);
+  const partition = partitionOf(job, execution.partition);
+  if (partition.executionId === executionId) partition.state = next;
+  const node = cluster.nodes.get(execution.nodeId);
+  if (node) remember(node, job.spec.application?.name, outcome, toMillis(at));
+};
+
+const dropExecution = (cluster: ClusterState, job: ClusterJob, execution: LiveExecution): void => {
+  job.executions.delete(execution.executionId);
+  const onNode = cluster.live.get(execution.nodeId);
+  onNode?.delete(execution.executionId);
+  if (onNode?.size === 0) cluster.live.delete(execution.nodeId);
+};
+
+const remember = (
+  node: ClusterNode,
+  application: string | undefined,
+  outcome: FailureClass | 'success',
+  at: number,
+) => {
+  const records = [node.record];
+  if (application !== undefined) records.push(applicationRecord(node, application));
+  if (outcome === 'success') return records.forEach((record) => recordSuccess(record, at));
+  const counted = outcome !== 'node-lost' || !node.outageCounted;
+  if (outcome === 'node-lost') node.outageCounted = true;
+  if (counted) records.forEach((record) => recordFailure(record, FAILURE_WEIGHTS[outcome], at));
+};
+
+const applicationRecord = (node: ClusterNode, application: string) => {
+  const record = node.applicationRecords.get(application) ?? emptyRecord();
+  node.applicationRecords.set(application, record);
+  return record;
+};
+
+const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
+  const partition = partitionOf(job, data.partition);
+  partition.state = 'waiting';
+  partition.notBefore = data.notBefore;
+  if (data.avoid !== undefined && !partition.avoid.includes(data.avoid)) {
+    partition.avoid = [...partition.avoid, data.avoid];
+  }
+  if (data.exclude) job.exclusions.set(data.exclude.nodeId, data.exclude.until);
+};
+
+/** The job leaves the map; what still stands in node ledgers is released by its own events. */
+const ended = (cluster: ClusterState, job: ClusterJob, outcome: 'completed' | 'failed' | 'cancelled', at: string) => {
+  for (const execution of [...job.executions.values()]) dropExecution(cluster, job, execution);
+  cluster.jobs.delete(job.id);
+  cluster.ended.set(job.id, { outcome, revision: job.revision, at: toMillis(at) });
+  for (const oldest of cluster.ended.keys()) {
+    if (cluster.ended.size <= ENDED_JOBS_KEPT) break;
+    cluster.ended.delete(oldest);
+  }
+};

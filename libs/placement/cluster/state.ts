@@ -1,0 +1,202 @@
+import type { Instant, Millis } from '#kernel';
+import type { Contract, Inventory, Policy } from '#nodes';
+import type { DecisionOutcome, JobSpec } from '#jobs';
+import type { Quota } from '#projects';
+import type { NodeFacts } from './facts.js';
+import type { TrackRecord } from './track-record.js';
+import type { Uptime } from './uptime.js';
+
+/**
+ * All that placement knows: a fold of the node, job and project streams up to `position`, plus the reservations that the
+ * scheduler takes for granted (`assumed`). `applyEvent` changes it in place; everything else only reads it.
+ */
+export interface ClusterState {
+  /** The highest position applied; -1n before the first. */
+  position: bigint;
+  readonly nodes: Map<string, ClusterNode>;
+  readonly projects: Map<string, ClusterProject>;
+  /** Jobs that have not ended. */
+  readonly jobs: Map<string, ClusterJob>;
+  /** The last `ENDED_JOBS_KEPT` jobs that ended, oldest first: for dependencies, and to know a repeated event. */
+  readonly ended: Map<string, EndedJob>;
+  /** Executions that have not ended, by node and id, oldest first. */
+  readonly live: Map<string, Map<string, LiveExecution>>;
+  /** What each project holds reserved over all nodes. */
+  readonly usage: Map<string, ProjectUsage>;
+  /** Reservations in flight, by execution: the node they are taken for granted on. */
+  readonly assumed: Map<string, string>;
+}
+
+export const ENDED_JOBS_KEPT = 100_000;
+
+/** Whole numbers: cores in thousandths, bytes, slots. */
+export interface Amounts {
+  cpu: number;
+  memory: number;
+  disk: number;
+  ioSlots: number;
+}
+
+/** A GPU and what is held of it: `usedShare` in thousandths, bytes. */
+export interface Device {
+  readonly id: string;
+  readonly model: string;
+  /** The model in lower case, as requests are compared. */
+  readonly modelKey: string;
+  readonly memory: number;
+  usedShare: number;
+  usedMemory: number;
+}
+
+/** A line of a node's ledger. */
+export interface Held {
+  readonly executionId: string;
+  readonly jobId: string;
+  readonly project: string;
+  readonly contract: Contract;
+  /** Absent while only assumed. */
+  readonly expiresAt: Instant | undefined;
+  readonly assumed: boolean;
+  /** The task has begun to run. */
+  started: boolean;
+}
+
+export interface ClusterNode {
+  readonly id: string;
+  name: string;
+  owner: string;
+  institution: string;
+  inventory: Inventory;
+  policy: Policy;
+  /** Derived from the five above whenever they change, so that filters only look up. */
+  facts: NodeFacts;
+  enrolledAt: Instant;
+  /** An enrolled node is offline until its first NodeWentOnline. */
+  online: boolean;
+  /** Of the present presence. */
+  since: Instant;
+  lastSeenAt: Instant | undefined;
+  cordon: { readonly reason: string } | undefined;
+  drain: { readonly reason: string; readonly deadline: Instant | undefined } | undefined;
+  revision: bigint;
+  readonly total: Amounts;
+  readonly used: Amounts;
+  devices: Device[];
+  /** Σ usedShare of the devices. */
+  usedShares: number;
+  /** Live reservations by execution, the assumed ones too. */
+  readonly ledger: Map<string, Held>;
+  /** Lines of the ledger whose task has not begun. */
+  waiting: number;
+  /** Cores held by project, in thousandths. */
+  readonly projectCpu: Map<string, number>;
+  readonly record: TrackRecord;
+  readonly applicationRecords: Map<string, TrackRecord>;
+  /** One outage loses many executions but counts once against the node. */
+  outageCounted: boolean;
+  readonly uptime: Uptime;
+  /** Digests of the inputs that executions here have fetched, the latest last; at most `INPUTS_KEPT`. */
+  readonly inputs: Set<string>;
+}
+
+export const INPUTS_KEPT = 512;
+
+export interface ClusterProject {
+  readonly id: string;
+  readonly institution: string;
+  readonly members: readonly string[];
+  readonly quota: Quota;
+  readonly weight: number;
+  readonly revision: bigint;
+}
+
+export interface ProjectUsage {
+  cpu: number;
+  memory: number;
+  /** Thousandths of a GPU. */
+  gpus: number;
+  /** How many reservations each job holds. */
+  readonly jobs: Map<string, number>;
+}
+
+export type LiveState = 'reserved' | 'confirmed' | 'preparing' | 'running' | 'paused' | 'publishing';
+
+export interface LiveExecution {
+  readonly executionId: string;
+  readonly jobId: string;
+  readonly nodeId: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly fencingToken: number;
+  readonly contract: Contract;
+  readonly confirmBy: Instant;
+  readonly reservedAt: Instant;
+  state: LiveState;
+  startedAt: Instant | undefined;
+}
+
+export interface PartitionState {
+  state: 'waiting' | 'live' | 'done';
+  /** Of the live or last execution. */
+  executionId: string | undefined;
+  nodeId: string | undefined;
+  /** Tries that were reserved. */
+  attempts: number;
+  /** End of the backoff. */
+  notBefore: Instant | undefined;
+  /** Nodes where a try failed: elsewhere first. */
+  avoid: readonly string[];
+}
+
+/** What was last decided about a job, in short. */
+export interface DecisionSummary {
+  readonly number: number;
+  readonly outcome: DecisionOutcome;
+  readonly partition: number;
+  readonly time: Instant;
+  readonly wakesOn: readonly string[];
+  readonly wakesAt: Instant | undefined;
+  /** See `reasonsDigest`. */
+  readonly digest: string;
+}
+
+export interface ClusterJob {
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly account: string;
+  readonly project: string;
+  readonly institution: string;
+  readonly submittedAt: Instant;
+  /** The evaluation that the submission asked for. */
+  readonly evaluationId: string;
+  readonly partitions: PartitionState[];
+  readonly executions: Map<string, LiveExecution>;
+  /** Nodes kept out of this job's choice, until when. */
+  readonly exclusions: Map<string, Instant>;
+  priority: number;
+  paused: boolean;
+  cancelRequested: boolean;
+  /** How many decisions are recorded. */
+  decisions: number;
+  lastDecision: DecisionSummary | undefined;
+  /** The highest fencing token given. */
+  fencingToken: number;
+  revision: bigint;
+}
+
+export interface EndedJob {
+  readonly outcome: 'completed' | 'failed' | 'cancelled';
+  revision: bigint;
+  readonly at: Millis;
+}
+
+export const emptyCluster = (): ClusterState => ({
+  position: -1n,
+  nodes: new Map(),
+  projects: new Map(),
+  jobs: new Map(),
+  ended: new Map(),
+  live: new Map(),
+  usage: new Map(),
+  assumed: new Map(),
+});

@@ -1,0 +1,46 @@
+import { Body, Controller, Get, Headers, Inject, Param, Put, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { toInstant } from '#kernel';
+import type { Clock } from '#kernel';
+import { CurrentCaller, Roles, answered, ifMatch, parsed } from '#platform/http';
+import type { Caller } from '#platform/http';
+import { CLOCK } from '#platform/ports';
+import { ProjectQueries } from '../read/index.js';
+import { ExecuteProject } from '../write/execute-project.js';
+import { parseProjectConfig } from './dto/index.js';
+
+@ApiTags('projects')
+@Controller('v1/projects')
+export class ProjectsController {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly projects: ProjectQueries,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'All projects' })
+  async list(): Promise<unknown> {
+    return this.projects.list();
+  }
+
+  @Put(':id')
+  @Roles('operator')
+  @ApiOperation({ summary: 'Set institution, members, quota and weight of a project; the first call creates it' })
+  async configure(
+    @Param('id') projectId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('if-match') match?: string,
+  ): Promise<unknown> {
+    const at = toInstant(this.clock.now());
+    const command = { type: 'ConfigureProject' as const, ...parsed(parseProjectConfig(body)), projectId, at };
+    const context = { actor: caller.account, ...ifMatch(match) };
+    const state = answered(await this.commands.execute(new ExecuteProject(projectId, command, context)), reply);
+    const { institution, members, quota, weight } = state;
+    return { id: projectId, institution, members, quota, weight };
+  }
+}

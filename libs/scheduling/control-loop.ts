@@ -1,0 +1,74 @@
+import type { Clock, Ids, Timers } from '#kernel';
+import type { CommandHandler } from '#event-store';
+import type { JobCommand, JobEvent, JobState } from '#jobs';
+import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
+import { Assumptions } from './evaluation/assumptions.js';
+import { Evaluator } from './evaluation/evaluator.js';
+import { DEFAULT_SCHEDULING } from './ports.js';
+import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
+import { CapacityReleaser } from './reactors/capacity-releaser.js';
+import { PresenceMonitor } from './reactors/presence-monitor.js';
+import { ReservationTimers } from './reactors/reservation-timers.js';
+import { Scheduler } from './scheduler.js';
+import type { ClusterView } from './view/cluster-view.js';
+
+export interface ControlLoopParts {
+  /** Followed by its owner, before, during and after this loop. */
+  readonly view: ClusterView;
+  readonly jobs: CommandHandler<JobCommand, JobEvent, JobState>;
+  readonly nodes: CommandHandler<NodeCommand, NodeEvent, NodeState>;
+  readonly presence: PresenceSource;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: SchedulingLog;
+  readonly observer?: SchedulingObserver;
+  readonly options?: Partial<SchedulingOptions>;
+}
+
+/**
+ * The scheduler's role in one process: the loops that act on a view of the cluster.
+ *
+ * `start` waits until the view is live, then starts presence, reservation timers, releases and the scheduler, each of
+ * which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
+ * cost each other conflicts. `stop` lets what is under way finish.
+ */
+export class ControlLoop {
+  readonly scheduler: Scheduler;
+  private readonly releaser: CapacityReleaser;
+  private readonly reservations: ReservationTimers;
+  private readonly presence: PresenceMonitor;
+  private readonly view: ClusterView;
+  private stopped = false;
+  private acting = false;
+
+  constructor(parts: ControlLoopParts) {
+    this.view = parts.view;
+    const options = { ...DEFAULT_SCHEDULING, ...parts.options };
+    const shared = { ...parts, observer: parts.observer ?? {}, options };
+    const evaluator = new Evaluator({ ...shared, assumptions: new Assumptions(parts.view.cluster) });
+    this.scheduler = new Scheduler({ ...shared, evaluator });
+    this.releaser = new CapacityReleaser(shared);
+    this.reservations = new ReservationTimers(shared);
+    this.presence = new PresenceMonitor(shared);
+  }
+
+  async start(): Promise<void> {
+    await this.view.whenReady();
+    if (this.stopped) return;
+    this.acting = true;
+    this.presence.start();
+    this.reservations.start();
+    this.releaser.start();
+    this.scheduler.start();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (!this.acting) return;
+    await this.scheduler.stop();
+    this.reservations.stop();
+    await this.presence.stop();
+    await this.releaser.stop();
+  }
+}

@@ -1,0 +1,172 @@
+import { plusSeconds, toInstant } from '#kernel';
+import type { Clock, Ids, Instant } from '#kernel';
+import { executionIdOf, jobStream } from '#jobs';
+import type { Decision, JobCommand, JobState } from '#jobs';
+import { nodeStream } from '#nodes';
+import type { Contract, NodeCommand, NodeState } from '#nodes';
+import { decide, reasonsDigest, requestOf } from '#placement';
+import type { ClusterJob } from '#placement';
+import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
+import type { ClusterView } from '../view/cluster-view.js';
+import type { Assumptions } from './assumptions.js';
+
+/** How an evaluation ended, and what the queue does next. */
+export type EvaluationOutcome =
+  /** Everything that waited has a reservation. */
+  | { readonly kind: 'placed' }
+  /** Something still waits for one of these events, or for a moment. */
+  | { readonly kind: 'waiting'; readonly wakesOn: readonly string[]; readonly wakesAt?: Instant }
+  /** The pass was cut short by a conflict, or by its size: look again at once. */
+  | { readonly kind: 'again' }
+  /** Nothing to place: ended, paused, or not due yet (`until`). */
+  | { readonly kind: 'idle'; readonly until?: Instant };
+
+export interface EvaluatorParts {
+  readonly view: ClusterView;
+  readonly assumptions: Assumptions;
+  readonly jobs: Commands<JobCommand, JobState>;
+  readonly nodes: Commands<NodeCommand, NodeState>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: SchedulingLog;
+  readonly observer: SchedulingObserver;
+}
+
+/** What this pass has already stored on the job's stream: the view may be behind it. */
+interface Cursor {
+  revision: bigint;
+  decisions: number;
+}
+
+type PartitionOutcome = 'placed' | 'conflict' | { readonly wakesOn: readonly string[]; readonly wakesAt?: Instant };
+
+/** New reservations in one pass at most, so that one huge job does not keep the others waiting. */
+const MOST_PER_PASS = 20;
+
+const ACTOR = { actor: 'system:scheduler' };
+
+/** Looks at one job: decides for each partition that waits, claims capacity, and records the decision with its reasons. */
+export class Evaluator {
+  constructor(private readonly parts: EvaluatorParts) {}
+
+  /** Never two at once for the same job in one process; between processes the stream's revision decides. */
+  async evaluate(jobId: string, trigger: string): Promise<EvaluationOutcome> {
+    const job = this.parts.view.cluster.jobs.get(jobId);
+    if (!job || job.paused || job.cancelRequested) return { kind: 'idle' };
+    const now = toInstant(this.parts.clock.now());
+    const waiting = job.partitions.flatMap(({ state }, index) => (state === 'waiting' ? [index] : []));
+    const due = waiting.filter((index) => (job.partitions[index]?.notBefore ?? '') <= now);
+    if (due.length === 0) return idleUntil(waiting.map((index) => job.partitions[index]?.notBefore));
+    const cursor = { revision: job.revision, decisions: job.decisions };
+    const outcome = await this.placeAll(job, due, cursor, trigger);
+    await this.parts.view.reached(jobStream(jobId), cursor.revision);
+    return outcome.kind === 'placed' && due.length < waiting.length ? { kind: 'again' } : outcome;
+  }
+
+  private async placeAll(
+    job: ClusterJob,
+    due: readonly number[],
+    cursor: Cursor,
+    trigger: string,
+  ): Promise<EvaluationOutcome> {
+    const first = job.decisions === 0 && trigger === 'JobSubmitted';
+    const evaluationId = first ? job.evaluationId : this.parts.ids.next();
+    for (const partition of due.slice(0, MOST_PER_PASS)) {
+      const outcome = await this.place(job, partition, cursor, { evaluationId, trigger });
+      if (outcome === 'conflict') return { kind: 'again' };
+      if (outcome !== 'placed') return { kind: 'waiting', ...outcome };
+    }
+    return { kind: due.length > MOST_PER_PASS ? 'again' : 'placed' };
+  }
+
+  private async place(
+    job: ClusterJob,
+    partition: number,
+    cursor: Cursor,
+    reason: { readonly evaluationId: string; readonly trigger: string },
+  ): Promise<PartitionOutcome> {
+    const { clock, view, observer } = this.parts;
+    const begun = clock.now();
+    const context = { ...reason, number: cursor.decisions + 1, partition, time: toInstant(begun) };
+    const placement = decide(requestOf(job, partition), view.cluster, context);
+    observer.decided?.(placement.decision.outcome, clock.now() - begun);
+    const { decision, nodeId, contract } = placement;
+    if (nodeId === undefined || !contract) return this.defer(job, decision, cursor);
+    return this.claim(job, decision, { nodeId, contract }, cursor);
+  }
+
+  /** Node first, job second; the ledger's claim is given back when the job has moved on meanwhile. */
+  private async claim(
+    job: ClusterJob,
+    decision: Decision,
+    { nodeId, contract }: { readonly nodeId: string; readonly contract: Contract },
+    cursor: Cursor,
+  ): Promise<PartitionOutcome> {
+    const { clock, ids, assumptions, nodes } = this.parts;
+    const at = toInstant(clock.now());
+    const confirmBy = plusSeconds(at, job.spec.timeouts.confirm);
+    const executionId = executionIdOf(job.id, ids.next().slice(-12));
+    const assumedTrue = assumptions.cameTrue(decision.assumed);
+    const claimed = { executionId, jobId: job.id, project: job.spec.project, contract };
+    const command: NodeCommand = { type: 'ReserveCapacity', ...claimed, expiresAt: confirmBy, at };
+    const answer = nodes.handle(nodeStream(nodeId), command, ACTOR);
+    const held = answer.then(({ kind }) => kind === 'done');
+    assumptions.add({ ...claimed, nodeId }, held);
+    const reserved = await answer;
+    if (reserved.kind !== 'done') return this.refusedBy(nodeId, reserved);
+    const reservation = { executionId, nodeId, contract, confirmBy };
+    const recorded = (await assumedTrue) && (await this.record(job.id, { decision, reservation }, cursor));
+    if (recorded) return 'placed';
+    await this.giveBack(executionId, nodeId);
+    return 'conflict';
+  }
+
+  private async refusedBy(nodeId: string, answer: Awaited<ReturnType<Commands<NodeCommand, NodeState>['handle']>>) {
+    this.parts.observer.conflict?.('node');
+    if (answer.kind === 'rejected' && answer.revision !== undefined) {
+      await this.parts.view.reached(nodeStream(nodeId), answer.revision);
+    }
+    return 'conflict' as const;
+  }
+
+  /** Stored at the revision that the pass saw, or not at all. */
+  private async record(
+    jobId: string,
+    change: Pick<Extract<JobCommand, { type: 'RecordDecision' }>, 'decision' | 'reservation'>,
+    cursor: Cursor,
+  ): Promise<boolean> {
+    const { clock, jobs, observer, view } = this.parts;
+    const command: JobCommand = { type: 'RecordDecision', ...change, at: toInstant(clock.now()) };
+    const context = { ...ACTOR, correlationId: change.decision.evaluationId, expected: cursor.revision };
+    const answer = await jobs.handle(jobStream(jobId), command, context);
+    if (answer.kind === 'done') {
+      cursor.revision = answer.revision;
+      if (answer.events > 0) cursor.decisions += 1;
+      return true;
+    }
+    observer.conflict?.('job');
+    const actual = answer.kind === 'revision-mismatch' ? answer.actual : answer.revision;
+    if (typeof actual === 'bigint') await view.reached(jobStream(jobId), actual);
+    return false;
+  }
+
+  private async defer(job: ClusterJob, decision: Decision, cursor: Cursor): Promise<PartitionOutcome> {
+    const { wakesOn, wakesAt } = decision;
+    const waiting = wakesAt === undefined ? { wakesOn } : { wakesOn, wakesAt };
+    const last = job.lastDecision;
+    const same = last?.partition === decision.partition && last.digest === reasonsDigest(decision);
+    if (same) return waiting;
+    return (await this.record(job.id, { decision }, cursor)) ? waiting : 'conflict';
+  }
+
+  private async giveBack(executionId: string, nodeId: string): Promise<void> {
+    const at = toInstant(this.parts.clock.now());
+    const command: NodeCommand = { type: 'ReleaseCapacity', executionId, cause: 'superseded', at };
+    await this.parts.nodes.handle(nodeStream(nodeId), command, ACTOR);
+  }
+}
+
+const idleUntil = (moments: readonly (Instant | undefined)[]): EvaluationOutcome => {
+  const known = moments.filter((moment) => moment !== undefined).sort();
+  return known[0] === undefined ? { kind: 'idle' } : { kind: 'idle', until: known[0] };
+};

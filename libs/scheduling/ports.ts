@@ -1,0 +1,52 @@
+import type { CommandContext, Handled } from '#event-store';
+import type { Millis } from '#kernel';
+
+/** Runs a command of one kind of stream; the event store's generic handler is one. */
+export interface Commands<Command, State> {
+  handle(stream: string, command: Command, context: CommandContext): Promise<Handled<State>>;
+}
+
+/** When each node was last heard of, by whichever process it spoke to. */
+export interface PresenceSource {
+  lastSeen(): Promise<ReadonlyMap<string, Millis>>;
+}
+
+export interface SchedulingLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** What happened, for counters; every member is called at most once per occurrence. */
+export interface SchedulingObserver {
+  decided?(outcome: string, millis: Millis): void;
+  conflict?(stream: 'job' | 'node'): void;
+  expired?(): void;
+  lost?(): void;
+  fault?(): void;
+}
+
+/** Waiting spans in milliseconds, and bounds. */
+export interface SchedulingOptions {
+  /** A node that is silent for longer is offline. */
+  readonly offlineAfter: Millis;
+  /** A node that is offline for longer has lost what it ran. */
+  readonly lostAfter: Millis;
+  /** How often presence is looked at. */
+  readonly presenceInterval: Millis;
+  /** How often everything that waits is looked at again, should an event have been missed. */
+  readonly sweepInterval: Millis;
+  /** How often node ledgers are compared with the jobs. */
+  readonly reconcileInterval: Millis;
+  /** Evaluations under way at once. */
+  readonly concurrency: number;
+}
+
+export const DEFAULT_SCHEDULING: SchedulingOptions = {
+  offlineAfter: 15_000,
+  lostAfter: 60_000,
+  presenceInterval: 1_000,
+  sweepInterval: 300_000,
+  reconcileInterval: 10_000,
+  concurrency: 64,
+};

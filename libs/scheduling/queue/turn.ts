@@ -1,0 +1,14 @@
+import type { Instant } from '#kernel';
+
+/** A job's place in the order: higher priority first, then the one that was submitted earlier, then by id. */
+export interface Turn {
+  readonly jobId: string;
+  readonly priority: number;
+  readonly submittedAt: Instant;
+}
+
+export const isBefore = (left: Turn, right: Turn): boolean => {
+  if (left.priority !== right.priority) return left.priority > right.priority;
+  if (left.submittedAt !== right.submittedAt) return left.submittedAt < right.submittedAt;
+  return left.jobId < right.jobId;
+};

@@ -1,0 +1,92 @@
+import { toInstant } from '#kernel';
+import type { Clock, Millis, Timer, Timers } from '#kernel';
+import { jobIdOfExecution, jobStream } from '#jobs';
+import type { JobCommand, JobState } from '#jobs';
+import { nodeStream } from '#nodes';
+import type { NodeCommand, NodeState } from '#nodes';
+import type { Commands, PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from '../ports.js';
+import type { ClusterView } from '../view/cluster-view.js';
+
+export interface PresenceMonitorParts {
+  readonly view: ClusterView;
+  readonly presence: PresenceSource;
+  readonly jobs: Commands<JobCommand, JobState>;
+  readonly nodes: Commands<NodeCommand, NodeState>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: SchedulingLog;
+  readonly observer: SchedulingObserver;
+  readonly options: Pick<SchedulingOptions, 'offlineAfter' | 'lostAfter' | 'presenceInterval'>;
+}
+
+const ACTOR = { actor: 'system:presence' };
+
+/**
+ * Turns silence into facts.
+ *
+ * Every `presenceInterval` each node's last message is looked at. *Present*: heard within `offlineAfter`. *Silent* for
+ * longer: recorded as offline, takes no new work. *Lost*, silent for `lostAfter` more: what it had confirmed is over and
+ * goes back to the queue. No silence counts from before `since`, which is the start of this monitor and again each time
+ * the presence source or the log was out of reach: a node that could not reach us gets its whole grace first.
+ */
+export class PresenceMonitor {
+  private since: Millis = 0;
+  private timer: Timer | undefined;
+  private looking: Promise<void> | undefined;
+
+  constructor(private readonly parts: PresenceMonitorParts) {}
+
+  start(): void {
+    this.since = this.parts.clock.now();
+    this.timer = this.parts.timers.every(this.parts.options.presenceInterval, () => this.look());
+  }
+
+  async stop(): Promise<void> {
+    this.timer?.cancel();
+    await this.looking;
+  }
+
+  private look(): void {
+    if (!this.parts.view.ready) this.since = this.parts.clock.now();
+    this.looking ??= this.lookAtAll()
+      .catch((error: unknown) => {
+        this.since = this.parts.clock.now();
+        this.parts.log.warn({ err: error }, 'presence is out of reach, every node gets its grace again');
+      })
+      .finally(() => (this.looking = undefined));
+  }
+
+  private async lookAtAll(): Promise<void> {
+    const seen = await this.parts.presence.lastSeen();
+    for (const node of this.parts.view.cluster.nodes.values()) {
+      const last = Math.max(seen.get(node.id) ?? 0, this.since);
+      await this.judge(node.id, node.online, last);
+    }
+  }
+
+  private async judge(nodeId: string, online: boolean, last: Millis): Promise<void> {
+    const { clock, options } = this.parts;
+    const silent = clock.now() - last;
+    if (online && silent > options.offlineAfter) await this.goOffline(nodeId, last, silent);
+    if (!online && silent > options.offlineAfter + options.lostAfter) await this.loseAll(nodeId, silent);
+  }
+
+  private async goOffline(nodeId: string, last: Millis, silent: Millis): Promise<void> {
+    const reason = `no message for ${String(Math.round(silent / 1000))} s`;
+    const at = toInstant(this.parts.clock.now());
+    const command: NodeCommand = { type: 'MarkOffline', lastSeenAt: toInstant(last), reason, at };
+    await this.parts.nodes.handle(nodeStream(nodeId), command, ACTOR);
+  }
+
+  /** An unconfirmed reservation has its own deadline and is left to it. */
+  private async loseAll(nodeId: string, silent: Millis): Promise<void> {
+    const reason = `node ${nodeId} was silent for ${String(Math.round(silent / 1000))} s`;
+    const at = toInstant(this.parts.clock.now());
+    for (const { executionId, state } of [...(this.parts.view.cluster.live.get(nodeId)?.values() ?? [])]) {
+      if (state === 'reserved') continue;
+      const command: JobCommand = { type: 'DeclareExecutionLost', executionId, reason, at };
+      await this.parts.jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
+      this.parts.observer.lost?.();
+    }
+  }
+}
