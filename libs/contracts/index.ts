@@ -1,5 +1,8 @@
 export type * from './agent-protocol.js';
 export { foldArchitecture } from './architecture.js';
+export { currentVersion, EVENT_TYPES, isEventType } from './events/registry.js';
+export type { EventType } from './events/registry.js';
+export { NewerEventVersion, upcast, upcastRecorded } from './events/upcast.js';
 export { isProblemCode, problemDocs, PROBLEMS, problemType, toProblem } from './problems.js';
 export type { Problem, ProblemCode, ProblemExtras, ProblemItem, ProblemKind } from './problems.js';
 export { problemsPage } from './problems-page.js';
