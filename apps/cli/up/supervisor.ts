@@ -85,8 +85,7 @@ const keep = (service: Service, first: RunningService, ports: SupervisorPorts, s
     while ((await Promise.race([stop, end.how])) !== 'stopped' && !stopped.aborted) {
       if (ports.clock.now() - since >= STEADY) pause = FIRST_PAUSE;
       ports.say(`${service.name} ended (${await end.how}); starting it again in ${pause / 1000} s`);
-      await wait(pause, ports.timers, stopped);
-      if (stopped.aborted) return;
+      if ((await wait(pause, ports.timers, stopped)) === 'stopped') return;
       pause = Math.min(pause * 2, LONGEST_PAUSE);
       since = ports.clock.now();
       end = await restart();
@@ -95,12 +94,12 @@ const keep = (service: Service, first: RunningService, ports: SupervisorPorts, s
   return { running: () => running, ended: loop() };
 };
 
-const wait = (span: Millis, timers: Timers, stopped: AbortSignal): Promise<void> =>
+const wait = (span: Millis, timers: Timers, stopped: AbortSignal): Promise<'over' | 'stopped'> =>
   new Promise((resolve) => {
     const done = (): void => {
       timer.cancel();
       stopped.removeEventListener('abort', done);
-      resolve();
+      resolve(stopped.aborted ? 'stopped' : 'over');
     };
     const timer = timers.after(stopped.aborted ? 0 : span, done);
     stopped.addEventListener('abort', done);
