@@ -39,7 +39,7 @@ interface Batch {
 /** `Streams.BatchAppend`: any number of appends over one call, answered as each is on disk. */
 export const handleBatchAppend =
   (context: ServiceContext) =>
-  (call: ServerDuplexStream<BatchAppendRequest, Buffer>): void => {
+  (call: ServerDuplexStream<BatchAppendRequest, readonly Buffer[]>): void => {
     try {
       new BatchAppendCall(context, call, callerOf(context, call.metadata)).start();
     } catch (error) {
@@ -62,7 +62,7 @@ class BatchAppendCall {
 
   constructor(
     private readonly context: ServiceContext,
-    private readonly call: ServerDuplexStream<BatchAppendRequest, Buffer>,
+    private readonly call: ServerDuplexStream<BatchAppendRequest, readonly Buffer[]>,
     private readonly caller: Caller,
   ) {
     this.out = new PacedWriter(call);

@@ -20,7 +20,7 @@ import { encodeReadEvent } from './responses.js';
 /** `Streams.Read`: reads and subscriptions, of one stream or of `$all`. */
 export const handleRead =
   (context: ServiceContext) =>
-  (call: ServerWritableStream<streams.ReadReq, Buffer>): void => {
+  (call: ServerWritableStream<streams.ReadReq, readonly Buffer[]>): void => {
     const out = new PacedWriter(call);
     const open = { close: () => out.fail(shuttingDown()) };
     context.openCalls.add(open);
@@ -38,7 +38,7 @@ const fault = ({ logger }: ServiceContext, error: unknown): Error => {
 
 const serve = async (
   context: ServiceContext,
-  call: ServerWritableStream<streams.ReadReq, Buffer>,
+  call: ServerWritableStream<streams.ReadReq, readonly Buffer[]>,
   out: PacedWriter,
 ): Promise<void> => {
   const request = parseReadRequest(call.request);

@@ -8,6 +8,7 @@ import { handleBatchAppend } from './batch-append.js';
 import type { ServiceContext } from './context.js';
 import { handleDelete, handleTombstone } from './delete.js';
 import { handleGossip, handleSupportedMethods } from './features.js';
+import { manyMessages } from './many-messages.js';
 import { handleRead } from './read.js';
 import { decodeAppend, decodeBatchAppend, decodeDelete } from './requests.js';
 
@@ -33,6 +34,7 @@ export const createServer = (
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_SIZE,
     'grpc.max_send_message_length': -1,
+    interceptors: [manyMessages],
   });
   add(server, streamsDefinition, {
     read: handleRead(context),

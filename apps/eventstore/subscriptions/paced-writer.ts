@@ -1,6 +1,7 @@
 /** The writable half of a streaming call, as far as the writers here need it. */
 export interface ResponseStream {
-  write(bytes: Buffer, done: () => void): unknown;
+  /** Takes encoded messages; `done` is called when all of them have left. */
+  write(messages: readonly Buffer[], done: () => void): unknown;
   end(): unknown;
   emit(event: 'error', error: Error): unknown;
   on(event: 'cancelled' | 'close' | 'error', listener: () => void): unknown;
@@ -10,14 +11,15 @@ const MANY_MESSAGES = 512;
 const MANY_BYTES = 1024 * 1024;
 
 /**
- * Writes to one caller and knows how much of it has not left yet, so that a slow caller costs a bounded amount of
+ * Writes to one caller, all messages of one turn of the event loop together, and knows how much of it has not left yet, so that a slow caller costs a bounded amount of
  * memory. `write` always accepts; whoever writes looks at `congested` and then waits for `ready`, which comes when
  * half of the backlog is gone. After `ended` nothing is written any more.
  */
 export class PacedWriter {
   private messages = 0;
   private bytes = 0;
-  private waiters: (() => void)[] = [];
+  private gathered: Buffer[] = [];
+  private readonly waiters: (() => void)[] = [];
   private over = false;
   private readonly enders: (() => void)[] = [];
 
@@ -38,7 +40,8 @@ export class PacedWriter {
     if (this.over) return;
     this.messages += 1;
     this.bytes += bytes.length;
-    this.stream.write(bytes, () => this.sent(bytes.length));
+    this.gathered.push(bytes);
+    if (this.gathered.length === 1) queueMicrotask(() => this.flush());
   }
 
   /** Resolves when the caller has caught up with half of the backlog, or when the call is over. */
@@ -55,6 +58,7 @@ export class PacedWriter {
   /** Ends the call in good order, after all that was written. */
   end(): void {
     if (this.over) return;
+    this.flush();
     this.finish();
     this.stream.end();
   }
@@ -62,13 +66,22 @@ export class PacedWriter {
   /** Ends the call with an error status, after all that was written. */
   fail(error: Error): void {
     if (this.over) return;
+    this.flush();
     this.finish();
     this.stream.emit('error', error);
   }
 
-  private sent(length: number): void {
-    this.messages -= 1;
-    this.bytes -= length;
+  private flush(): void {
+    if (this.gathered.length === 0 || this.over) return;
+    const list = this.gathered;
+    this.gathered = [];
+    const bytes = list.reduce((sum, message) => sum + message.length, 0);
+    this.stream.write(list, () => this.sent(list.length, bytes));
+  }
+
+  private sent(messages: number, bytes: number): void {
+    this.messages -= messages;
+    this.bytes -= bytes;
     if (this.messages <= MANY_MESSAGES / 2 && this.bytes <= MANY_BYTES / 2) this.release();
   }
 
