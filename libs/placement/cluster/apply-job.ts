@@ -49,6 +49,7 @@ const waitingPartition = (): PartitionState => ({
   avoid: [],
 });
 
+// eslint-disable-next-line max-lines-per-function -- one line for each member of the union
 const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void => {
   switch (event.type) {
     case 'JobSubmitted':
@@ -208,10 +209,14 @@ const remember = (
 ) => {
   const records = [node.record];
   if (application !== undefined) records.push(applicationRecord(node, application));
-  if (outcome === 'success') return records.forEach((record) => recordSuccess(record, at));
+  if (outcome === 'success') {
+    for (const record of records) recordSuccess(record, at);
+    return;
+  }
   const counted = outcome !== 'node-lost' || !node.outageCounted;
   if (outcome === 'node-lost') node.outageCounted = true;
-  if (counted) records.forEach((record) => recordFailure(record, FAILURE_WEIGHTS[outcome], at));
+  if (!counted) return;
+  for (const record of records) recordFailure(record, FAILURE_WEIGHTS[outcome], at);
 };
 
 const applicationRecord = (node: ClusterNode, application: string) => {

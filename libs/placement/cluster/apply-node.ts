@@ -1,0 +1,115 @@
+import { toMillis } from '#kernel';
+import type { NodeEnrolled, NodeEvent } from '#nodes';
+import { factsOf } from './facts.js';
+import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
+import type { ClusterNode, ClusterState } from './state.js';
+import { emptyRecord } from './track-record.js';
+import { emptyUptime, presenceChanged } from './uptime.js';
+
+/** Events of a node that never enrolled are passed over: nothing can be placed on what is unknown. */
+export const applyNodeEvent = (cluster: ClusterState, nodeId: string, revision: bigint, event: NodeEvent): void => {
+  const node = cluster.nodes.get(nodeId);
+  if (node && revision <= node.revision) return;
+  if (node) {
+    node.revision = revision;
+    change(cluster, node, event);
+  } else if (event.type === 'NodeEnrolled') {
+    cluster.nodes.set(nodeId, enrolled(nodeId, revision, event.data));
+  }
+};
+
+const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): ClusterNode => ({
+  id,
+  name: data.name,
+  owner: data.owner,
+  institution: data.institution,
+  inventory: data.inventory,
+  policy: data.policy,
+  facts: factsOf({ ...data, id }, data.inventory, data.policy),
+  enrolledAt: data.at,
+  online: false,
+  since: data.at,
+  lastSeenAt: undefined,
+  cordon: undefined,
+  drain: undefined,
+  revision,
+  total: totalsOf(data.inventory),
+  used: { cpu: 0, memory: 0, disk: 0, ioSlots: 0 },
+  devices: devicesOf(data.inventory, new Map()),
+  usedShares: 0,
+  ledger: new Map(),
+  waiting: 0,
+  projectCpu: new Map(),
+  record: emptyRecord(),
+  applicationRecords: new Map(),
+  outageCounted: false,
+  uptime: emptyUptime(toMillis(data.at)),
+  inputs: new Set(),
+});
+
+const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): void => {
+  switch (event.type) {
+    case 'NodeEnrolled':
+      return enrolledAgain(node, event.data);
+    case 'NodeInventoryChanged':
+      return inventoryChanged(node, event.data.inventory);
+    case 'NodePolicyChanged':
+      node.policy = event.data.policy;
+      return refreshFacts(node);
+    case 'NodeWentOnline':
+      node.outageCounted = false;
+      node.lastSeenAt = event.data.at;
+      return presence(node, true, event.data.at);
+    case 'NodeWentOffline':
+      node.lastSeenAt = event.data.lastSeenAt;
+      return presence(node, false, event.data.at);
+    case 'NodeCordoned':
+      node.cordon = { reason: event.data.reason };
+      return;
+    case 'NodeUncordoned':
+      node.cordon = undefined;
+      node.drain = undefined;
+      return;
+    case 'NodeDrainStarted':
+      node.drain = { reason: event.data.reason, deadline: event.data.deadline };
+      return;
+    case 'CapacityReserved': {
+      const { executionId, jobId, project, contract, expiresAt } = event.data;
+      return hold(cluster, node, { executionId, jobId, project, contract, expiresAt, assumed: false, started: false });
+    }
+    case 'CapacityReleased':
+      cluster.assumed.delete(event.data.executionId);
+      return letGo(cluster, node, event.data.executionId);
+    default:
+      return ignored(event);
+  }
+};
+
+/** Newer writers may store types that this version does not know; `never` keeps the known ones complete. */
+const ignored = (_event: never): void => undefined;
+
+const enrolledAgain = (node: ClusterNode, data: NodeEnrolled['data']): void => {
+  node.name = data.name;
+  node.owner = data.owner;
+  node.institution = data.institution;
+  node.policy = data.policy;
+  inventoryChanged(node, data.inventory);
+};
+
+const inventoryChanged = (node: ClusterNode, inventory: ClusterNode['inventory']): void => {
+  node.inventory = inventory;
+  Object.assign(node.total, totalsOf(inventory));
+  node.devices = devicesOf(inventory, node.ledger);
+  node.usedShares = node.devices.reduce((sum, device) => sum + device.usedShare, 0);
+  refreshFacts(node);
+};
+
+const refreshFacts = (node: ClusterNode): void => {
+  node.facts = factsOf(node, node.inventory, node.policy);
+};
+
+const presence = (node: ClusterNode, online: boolean, at: string): void => {
+  if (node.online !== online) node.since = at;
+  node.online = online;
+  presenceChanged(node.uptime, online, toMillis(at));
+};

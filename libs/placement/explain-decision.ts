@@ -1,0 +1,115 @@
+import { unreachable } from '#kernel';
+import { FACTORS } from '#jobs';
+import type { Decision, FilteredReason, RankedNode, Weights } from '#jobs';
+import { reasonDefinition } from './filters/reasons.js';
+
+/**
+ * A decision in plain language, one sentence or list item a line, the most important first. The same text goes to page,
+ * API and command line; it is made from the recorded decision alone, so an old one reads as it did then.
+ */
+export const explainDecision = (decision: Decision): string[] => {
+  switch (decision.outcome) {
+    case 'placed':
+      return [...placedLines(decision), ...funnelLines(decision, 'Left out')];
+    case 'deferred':
+      return [
+        ...deferredLines(decision),
+        ...funnelLines(decision, 'Why not'),
+        ...nearestMiss(decision),
+        ...wakeLines(decision),
+      ];
+    case 'rejected':
+      return [rejectedLine(decision), ...funnelLines(decision, 'Why not'), ...wakeLines(decision)];
+    default:
+      return unreachable(decision.outcome);
+  }
+};
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const placedLines = (decision: Decision): string[] => {
+  const [winner, runnerUp] = decision.ranking;
+  if (!winner) return [`Placed on ${decision.winner ?? 'a node'}.`];
+  const of = `${decision.eligible} eligible of ${plural(decision.considered, 'node')}`;
+  const first = `Placed on ${winner.nodeId} with score ${winner.score.toFixed(3)}, the best of ${of}.`;
+  const profile = `Profile ${decision.profile} (${decision.profileFrom}).`;
+  return runnerUp
+    ? [first, comparison(winner, runnerUp, decision.weights), profile]
+    : [first, onlyOne(winner), profile];
+};
+
+const onlyOne = ({ factors }: RankedNode): string =>
+  `No other node was eligible. Its factors: ${FACTORS.map((factor) => `${factor} ${factors[factor].value.toFixed(2)}`).join(', ')}.`;
+
+const comparison = (winner: RankedNode, runnerUp: RankedNode, weights: Weights): string => {
+  const parts = differences(winner, runnerUp, weights);
+  const because = parts.length > 0 ? `: ${parts.join(', ')}` : '';
+  const margin = winner.score - runnerUp.score;
+  if (margin < 0) {
+    return `Runner-up ${runnerUp.nodeId} scores ${(-margin).toFixed(3)} more${because}; but a try failed there, and elsewhere comes first.`;
+  }
+  if (margin === 0)
+    return `Runner-up ${runnerUp.nodeId} has the same score${because}; the tie was broken by a hash of job and node.`;
+  return `Ahead of runner-up ${runnerUp.nodeId} by ${margin.toFixed(3)}${because}.`;
+};
+
+/** What each factor adds to the margin, weight included, the largest first; they add up to it. */
+const differences = (winner: RankedNode, runnerUp: RankedNode, weights: Weights): string[] => {
+  const total = FACTORS.reduce((sum, factor) => sum + weights[factor], 0);
+  return FACTORS.map((factor) => {
+    const gap = winner.factors[factor].value - runnerUp.factors[factor].value;
+    return { factor, gain: (gap * weights[factor]) / total };
+  })
+    .filter(({ gain }) => Math.abs(gain) >= 0.0005)
+    .sort((left, right) => Math.abs(right.gain) - Math.abs(left.gain))
+    .map(({ factor, gain }) => `${factor} ${gain > 0 ? '+' : '−'}${Math.abs(gain).toFixed(3)}`);
+};
+
+const deferredLines = ({ considered }: Decision): string[] =>
+  considered === 0
+    ? ['Waiting: no node has enrolled yet.']
+    : [`Waiting: none of ${plural(considered, 'node')} can take it now, but not all are ruled out for ever.`];
+
+const rejectedLine = ({ considered }: Decision): string =>
+  `Cannot be placed: each of ${plural(considered, 'node')} is ruled out until the node itself or the job changes.`;
+
+const funnelLines = ({ filtered }: Decision, title: string): string[] =>
+  filtered.filter(({ nodes }) => nodes > 0).map((reason) => `${title}: ${reasonLine(reason)}`);
+
+/** `2 nodes: not enough memory (asked 64 GiB, best 48 GiB; never)`. */
+const reasonLine = (reason: FilteredReason): string => {
+  const { nodes, also, never } = reason;
+  const notes = [
+    comparedValues(reason),
+    never ? 'never' : 'not now',
+    also > 0 ? `${also} more behind another reason` : '',
+  ];
+  return `${plural(nodes, 'node')}: ${described(reason)} (${notes.filter((note) => note !== '').join('; ')})`;
+};
+
+const described = ({ reason }: FilteredReason): string => reasonDefinition(reason)?.description ?? reason;
+
+const comparedValues = ({ asked, best }: FilteredReason): string =>
+  [asked === undefined ? '' : `asked ${asked}`, best === undefined ? '' : `best ${best}`]
+    .filter((part) => part !== '')
+    .join(', ');
+
+/** Reasons are in the order of the filters, so the last that may pass stopped the nodes that came furthest. */
+const nearestMiss = ({ filtered }: Decision): string[] => {
+  const reason = filtered.findLast(({ never, nodes }) => !never && nodes > 0);
+  if (!reason) return [];
+  const compared = comparedValues(reason);
+  const lifted = reasonDefinition(reason.reason)?.lifted;
+  return [
+    `Nearest miss: ${plural(reason.nodes, 'node')} came as far as "${described(reason)}"` +
+      `${compared === '' ? '' : ` (${compared})`}${lifted === undefined ? '' : `; passes when ${lifted}`}.`,
+  ];
+};
+
+const wakeLines = ({ outcome, wakesOn, wakesAt }: Decision): string[] => {
+  const lines = wakesAt === undefined ? [] : [`Looked at again at ${wakesAt} at the latest.`];
+  const verb = outcome === 'rejected' ? 'Only' : 'Looked at again on';
+  return wakesOn.length === 0
+    ? lines
+    : [...lines, `${verb}: ${wakesOn.join(', ')}${outcome === 'rejected' ? ' can change that' : ''}.`];
+};

@@ -1,0 +1,64 @@
+import type { ClusterNode, ClusterState } from '../cluster/state.js';
+import { excludedUntil } from '../cluster/queries.js';
+import { PROBATION_STREAK } from '../cluster/track-record.js';
+import type { PlacementRequest } from '../request.js';
+import { check, mustNow, PASS } from './check.js';
+import type { Check } from './check.js';
+
+/**
+ * Who is there to work: enrolled (a node that is not is not in the cluster), online by its heartbeats, neither cordoned
+ * nor draining, not excluded for this job, and not failing everything.
+ */
+export const executorStateChecks = (request: PlacementRequest, cluster: ClusterState): Check[] => [
+  check('node.offline', undefined, (node) => mustNow(node.online)),
+  check(
+    'node.draining',
+    undefined,
+    (node) => mustNow(node.drain === undefined),
+    (node) => node.drain?.reason,
+  ),
+  check(
+    'node.cordoned',
+    undefined,
+    (node) => mustNow(node.cordon === undefined),
+    (node) => node.cordon?.reason,
+  ),
+  ...(request.exclusions.size > 0 ? [exclusion(request)] : []),
+  probation(request, cluster),
+  ...(request.occupied.size > 0
+    ? [check('node.occupied', undefined, (node) => mustNow(!request.occupied.has(node.id)))]
+    : []),
+];
+
+const exclusion = ({ exclusions }: PlacementRequest): Check =>
+  check(
+    'node.excluded',
+    undefined,
+    (node, at) => mustNow(excludedUntil(exclusions, node.id, at) === undefined),
+    undefined,
+    (node, at) => excludedUntil(exclusions, node.id, at),
+  );
+
+/**
+ * A node whose last tries all failed gets one job at a time, as a trial, until one succeeds; when only one application
+ * fails there, this holds for that application's jobs.
+ */
+const probation = ({ spec }: PlacementRequest, cluster: ClusterState): Check => {
+  const application = spec.application?.name;
+  return check('node.probation', undefined, (node) => {
+    if (node.record.streak >= PROBATION_STREAK) return mustNow(node.ledger.size === 0);
+    if (!onProbation(node, application)) return PASS;
+    return mustNow(!runsApplication(node, application, cluster));
+  });
+};
+
+/** Whether what happened on the node lately was nothing but failures, for all work or for this application. */
+export const onProbation = (node: ClusterNode, application: string | undefined): boolean =>
+  node.record.streak >= PROBATION_STREAK ||
+  (application !== undefined && (node.applicationRecords.get(application)?.streak ?? 0) >= PROBATION_STREAK);
+
+const runsApplication = (node: ClusterNode, application: string | undefined, { jobs }: ClusterState): boolean => {
+  for (const { jobId } of node.ledger.values())
+    if (jobs.get(jobId)?.spec.application?.name === application) return true;
+  return false;
+};

@@ -1,0 +1,217 @@
+import type { JobEvent, ReasonSide } from '#jobs';
+import type { NodeEvent } from '#nodes';
+import type { ProjectEvent } from '#projects';
+import type { Unit } from '../units.js';
+
+type EventType = JobEvent['type'] | NodeEvent['type'] | ProjectEvent['type'];
+
+/** A reason why a node may not or cannot take a job. Codes are stable: they are stored in decisions. */
+export interface ReasonDefinition {
+  /** Who is not content. */
+  readonly side: ReasonSide;
+  /** What is wrong, to follow "N nodes:" or "the node". */
+  readonly description: string;
+  /** How it stops being so, for people. */
+  readonly lifted: string;
+  /** Events that may lift it. */
+  readonly wakesOn: readonly EventType[];
+  /** Of the values compared. */
+  readonly unit: Unit;
+  /** Which of two offers comes nearer; text has no better or worse and takes the first in alphabetical order. */
+  readonly better: 'higher' | 'lower';
+}
+
+const define = (
+  side: ReasonSide,
+  wakesOn: readonly EventType[],
+  unit: Unit,
+  description: string,
+  lifted: string,
+  better: 'higher' | 'lower' = 'higher',
+): ReasonDefinition => ({ side, description, lifted, wakesOn, unit, better });
+
+const PROJECT = ['ProjectConfigured'] as const;
+const QUOTA = ['ProjectConfigured', 'CapacityReleased'] as const;
+const POLICY = ['NodePolicyChanged'] as const;
+const INVENTORY = ['NodeInventoryChanged'] as const;
+const ROOM = ['CapacityReleased', 'NodeInventoryChanged'] as const;
+
+/**
+ * Every reason there is, in the order of the stages: permission, executor state, software, architecture and labels, data,
+ * capacity. The first that a node fails is its primary one. "Never" is not a property of a code but of a comparison: it
+ * means that only a change of the node itself or of the job can lift the reason.
+ *
+ * Sides: `job` for what the job demands of the node, `owner` for what the node's owner demands of the job, `system` for
+ * the rest: whether the account may use the project at all, quotas, presence, exclusions.
+ */
+export const REASONS = {
+  'permission.project': define('system', PROJECT, 'text', 'the project does not exist', 'the project is configured'),
+  'permission.account': define(
+    'system',
+    PROJECT,
+    'text',
+    'the account is not a member of the project',
+    'the account becomes a member of the project',
+  ),
+  'quota.cpu': define(
+    'system',
+    QUOTA,
+    'milli',
+    "the project's CPU quota is used up",
+    'a job of the project ends or its quota grows',
+  ),
+  'quota.memory': define(
+    'system',
+    QUOTA,
+    'bytes',
+    "the project's memory quota is used up",
+    'a job of the project ends or its quota grows',
+  ),
+  'quota.gpus': define(
+    'system',
+    QUOTA,
+    'milli',
+    "the project's GPU quota is used up",
+    'a job of the project ends or its quota grows',
+  ),
+  'quota.jobs': define(
+    'system',
+    QUOTA,
+    'count',
+    'the project has as many jobs running as its quota allows',
+    'a job of the project ends or its quota grows',
+  ),
+  'policy.institution': define(
+    'owner',
+    POLICY,
+    'text',
+    "the owner does not accept the job's institution",
+    'the owner changes the policy',
+  ),
+  'policy.project': define(
+    'owner',
+    POLICY,
+    'text',
+    'the owner does not accept the project',
+    'the owner changes the policy',
+  ),
+  'policy.account': define(
+    'owner',
+    POLICY,
+    'text',
+    'the owner does not accept the account',
+    'the owner changes the policy',
+  ),
+  'policy.application': define(
+    'owner',
+    POLICY,
+    'text',
+    'the owner does not accept the application',
+    'the owner changes the policy',
+  ),
+  'policy.max-duration': define(
+    'owner',
+    POLICY,
+    'seconds',
+    "the job's estimate is longer than the owner accepts, or unknown",
+    'the owner changes the policy',
+  ),
+  'policy.window': define('owner', POLICY, 'text', "outside the owner's time windows", 'a window opens'),
+  'policy.window-remaining': define(
+    'owner',
+    POLICY,
+    'seconds',
+    'the open time window ends before the job would',
+    'the next window opens',
+  ),
+  'policy.max-share': define(
+    'owner',
+    [...POLICY, 'CapacityReleased'],
+    'milli',
+    "the project's share of the node is used up",
+    'a job of the project on the node ends',
+  ),
+  'budget.price': define(
+    'job',
+    POLICY,
+    'money',
+    "the owner's price is over the job's budget",
+    'the owner changes the price',
+    'lower',
+  ),
+  'budget.unknown': define(
+    'job',
+    POLICY,
+    'text',
+    'the node has a price, and without an estimate the cost is unknown',
+    'the owner changes the price',
+  ),
+  'node.offline': define('system', ['NodeWentOnline'], 'text', 'offline', 'the node comes back'),
+  'node.draining': define('system', ['NodeUncordoned'], 'text', 'draining', 'the drain is ended'),
+  'node.cordoned': define('system', ['NodeUncordoned'], 'text', 'cordoned', 'the cordon is ended'),
+  'node.excluded': define('system', [], 'text', 'did not answer this job lately', 'the exclusion is over'),
+  'node.probation': define(
+    'system',
+    ['CapacityReleased', 'ExecutionSucceeded'],
+    'text',
+    'everything failed there lately, and its one trial job still runs',
+    'the trial job ends',
+  ),
+  'node.occupied': define('system', [], 'text', 'already has its one instance of this job', 'another node comes'),
+  'software.application': define(
+    'job',
+    INVENTORY,
+    'text',
+    'the application is not installed',
+    'the application is installed',
+  ),
+  'software.version': define(
+    'job',
+    INVENTORY,
+    'version',
+    'no installed version of the application matches',
+    'a matching version is installed',
+  ),
+  'software.package': define(
+    'job',
+    INVENTORY,
+    'version',
+    'a package is missing or its version does not match',
+    'a matching package is installed',
+  ),
+  architecture: define('job', INVENTORY, 'text', 'another architecture', 'the job accepts the architecture'),
+  constraint: define(
+    'job',
+    INVENTORY,
+    'text',
+    "a constraint on the node's attributes does not hold",
+    "the node's labels change",
+  ),
+  'data.unreachable': define('job', INVENTORY, 'text', 'an input cannot be fetched there', "the node's labels change"),
+  'capacity.cpu': define('job', ROOM, 'milli', 'not enough CPU', 'CPU is freed'),
+  'capacity.memory': define('job', ROOM, 'bytes', 'not enough memory', 'memory is freed'),
+  'capacity.disk': define('job', ROOM, 'bytes', 'not enough disk', 'disk is freed'),
+  'capacity.io-slots': define('job', ROOM, 'count', 'not enough I/O slots', 'I/O slots are freed'),
+  'capacity.gpu-count': define('job', ROOM, 'count', 'not enough GPUs', 'a node with more GPUs comes'),
+  'capacity.gpu-model': define(
+    'job',
+    INVENTORY,
+    'text',
+    'not enough GPUs of the models asked for',
+    'a node with such GPUs comes',
+  ),
+  'capacity.gpu-memory': define(
+    'job',
+    INVENTORY,
+    'bytes',
+    'not enough GPUs with that much memory',
+    'a node with larger GPUs comes',
+  ),
+  'capacity.gpu-free': define('job', ROOM, 'count', 'not enough free GPUs or shares of them', 'a GPU is freed'),
+} as const satisfies Readonly<Record<string, ReasonDefinition>>;
+
+export type ReasonCode = keyof typeof REASONS;
+
+/** Also for codes of older decisions that are no longer made. */
+export const reasonDefinition = (code: string): ReasonDefinition | undefined =>
+  Object.hasOwn(REASONS, code) ? REASONS[code as ReasonCode] : undefined;

@@ -1,0 +1,48 @@
+export { applyEvent } from './cluster/apply.js';
+export type { ClusterEvent } from './cluster/apply.js';
+export { assume, unassume } from './cluster/ledger.js';
+export type { AssumedReservation } from './cluster/ledger.js';
+export { dependencyState, desiredOf, freeCapacity, liveExecutions, placeablePartitions } from './cluster/queries.js';
+export type { DependencyState, FreeCapacity, FreeDevice } from './cluster/queries.js';
+export { emptyCluster } from './cluster/state.js';
+export type {
+  ClusterJob,
+  ClusterNode,
+  ClusterProject,
+  ClusterState,
+  DecisionSummary,
+  EndedJob,
+  Held,
+  LiveExecution,
+  LiveState,
+  PartitionState,
+  ProjectUsage,
+} from './cluster/state.js';
+export { FAILURE_WEIGHTS } from './cluster/track-record.js';
+export { chooseContract } from './contract.js';
+export { ALGORITHM, decide, RANKING_KEPT } from './decide.js';
+export type { DecisionContext, Placement } from './decide.js';
+export { demandOf } from './demand.js';
+export type { Demand } from './demand.js';
+export { reasonsDigest } from './digest.js';
+export { explainDecision } from './explain-decision.js';
+export { explainNode, neverReasons } from './explain-node.js';
+export type { EligibleNode, NodeExplanation, NodeReason } from './explain-node.js';
+export { reasonDefinition, REASONS } from './filters/reasons.js';
+export type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
+export { plannedRequest, requestOf } from './request.js';
+export type { PlacementRequest } from './request.js';
+export { foldArchitecture } from './requirements/architecture-name.js';
+export { parseConstraint, satisfies } from './requirements/constraint.js';
+export type { Constraint, ParsedConstraint } from './requirements/constraint.js';
+export { inRange, parseVersionRange } from './requirements/version-range.js';
+export type { ParsedRange, SyntaxProblem, VersionRange } from './requirements/version-range.js';
+export { compareVersions, parseVersion } from './requirements/version.js';
+export type { Version } from './requirements/version.js';
+export { PROFILE_NAMES, profileOf, PROFILES, WEIGHTS_VERSION } from './scores/profiles.js';
+export type { ChosenProfile, Profile, ProfileName, Strategy } from './scores/profiles.js';
+export { weightedScore } from './scores/score.js';
+export { formatBytes, formatSeconds } from './units.js';
+export { isTimeZone } from './windows/zone.js';
+export { windowState } from './windows/windows.js';
+export type { WindowState } from './windows/windows.js';

@@ -1,0 +1,150 @@
+import { FACTORS } from '#jobs';
+import type { Factor, FactorScore, RankedNode, Weights } from '#jobs';
+import type { Millis } from '#kernel';
+import { hash32, byText } from '#kernel';
+import type { ClusterNode } from '../cluster/state.js';
+import { itemsOn } from '../contract.js';
+import { demandOf } from '../demand.js';
+import { priceOf } from '../price.js';
+import type { PlacementRequest } from '../request.js';
+import { availability } from './availability.js';
+import { costValue } from './cost.js';
+import { lifted, preferenceLift } from './preferences.js';
+import { profileOf } from './profiles.js';
+import type { ChosenProfile } from './profiles.js';
+import { queueValue } from './queue.js';
+import { reliability, reliabilityValue } from './reliability.js';
+import { fullness, resourcesValue } from './resources.js';
+
+const COUNT = FACTORS.length;
+
+/** Millionths: finer differences are noise, and equal nodes must tie. */
+const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
+
+/**
+ * Σ weight × value ÷ Σ weight, in 0…1. Every factor is in the denominator, also one whose value is 0: a node is not better
+ * for having nothing to show.
+ */
+export const weightedScore = (values: Readonly<Record<Factor, number>>, weights: Weights): number => {
+  let sum = 0;
+  let total = 0;
+  for (const factor of FACTORS) {
+    sum += weights[factor] * values[factor];
+    total += weights[factor];
+  }
+  return total > 0 ? Math.round((sum / total) * 1e9) / 1e9 : 0;
+};
+
+/** The factors of all eligible nodes in columns, and the order that follows. */
+export interface Scoreboard {
+  readonly nodes: readonly ClusterNode[];
+  readonly profile: ChosenProfile;
+  /** `COUNT` numbers for each node, in the order of `FACTORS`. */
+  readonly raw: Float64Array;
+  readonly values: Float64Array;
+  readonly scores: Float64Array;
+  readonly lifts: Float64Array;
+  /** Places of `nodes`, best first. */
+  readonly order: readonly number[];
+}
+
+/** Scores what passed every filter. The result does not depend on the order of the nodes. */
+export const scoreboard = (request: PlacementRequest, nodes: readonly ClusterNode[], at: Millis): Scoreboard => {
+  const board = {
+    nodes,
+    profile: profileOf(request.spec),
+    raw: new Float64Array(nodes.length * COUNT),
+    values: new Float64Array(nodes.length * COUNT),
+    scores: new Float64Array(nodes.length),
+    lifts: new Float64Array(nodes.length),
+  };
+  const costs = costsOf(request, nodes);
+  const cheapest = costs.reduce((least, cost) => (cost > 0 && cost < least ? cost : least), Infinity);
+  for (let place = 0; place < nodes.length; place += 1) {
+    measure(board, place, request, at, costs[place] ?? 0, cheapest);
+    board.scores[place] = weightedScore(valuesAt(board, place), board.profile.weights);
+  }
+  return { ...board, order: orderOf(request, nodes, board.scores) };
+};
+
+const costsOf = (request: PlacementRequest, nodes: readonly ClusterNode[]): Float64Array => {
+  const demand = demandOf(request.spec);
+  const hours = (request.spec.estimate.duration ?? 3600) / 3600;
+  const costs = new Float64Array(nodes.length);
+  nodes.forEach((node, place) => {
+    const { price } = node.policy;
+    if (price) costs[place] = priceOf(price, demand, itemsOn(node, demand)) * hours;
+  });
+  return costs;
+};
+
+type Board = Omit<Scoreboard, 'order'>;
+
+const measure = (
+  board: Board,
+  place: number,
+  request: PlacementRequest,
+  at: Millis,
+  cost: number,
+  cheapest: number,
+): void => {
+  const node = board.nodes[place] as ClusterNode;
+  const { spec } = request;
+  const demand = demandOf(spec);
+  const lift = preferenceLift(node, demand.preferences);
+  const filled = fullness(node, demand, itemsOn(node, demand));
+  const proven = reliability(node, spec.application?.name, at);
+  const present = availability(node, spec.estimate.duration, at);
+  const maxCost = spec.estimate.duration === undefined ? undefined : spec.budget?.maxCost;
+  board.lifts[place] = lift;
+  enter(board, place, 0, filled, resourcesValue(filled, node, board.profile.strategy, request));
+  enter(board, place, 1, proven, reliabilityValue(proven, node, spec.application?.name));
+  enter(board, place, 2, present, present);
+  enter(board, place, 3, node.waiting, queueValue(node, spec.inputs));
+  enter(board, place, 4, cost, costValue(cost, cheapest, maxCost));
+};
+
+const enter = (board: Board, place: number, factor: number, raw: number, value: number): void => {
+  board.raw[place * COUNT + factor] = rounded(raw);
+  board.values[place * COUNT + factor] = rounded(lifted(value, board.lifts[place] ?? 0));
+};
+
+/** Elsewhere first, then the score, then the hash of job and node, then the node's id. */
+const orderOf = (request: PlacementRequest, nodes: readonly ClusterNode[], scores: Float64Array): number[] => {
+  const { jobId, avoid } = request;
+  const late = Uint8Array.from(nodes, ({ id }) => (avoid.has(id) ? 1 : 0));
+  const hashes = Uint32Array.from(nodes, ({ id }) => hash32(jobId + id));
+  return nodes
+    .map((_, place) => place)
+    .sort(
+      (left, right) =>
+        (late[left] ?? 0) - (late[right] ?? 0) ||
+        (scores[right] ?? 0) - (scores[left] ?? 0) ||
+        (hashes[left] ?? 0) - (hashes[right] ?? 0) ||
+        byText(nodes[left]?.id ?? '', nodes[right]?.id ?? ''),
+    );
+};
+
+const valuesAt = ({ values }: Pick<Board, 'values'>, place: number): Record<Factor, number> => ({
+  resources: values[place * COUNT] ?? 0,
+  reliability: values[place * COUNT + 1] ?? 0,
+  availability: values[place * COUNT + 2] ?? 0,
+  queue: values[place * COUNT + 3] ?? 0,
+  cost: values[place * COUNT + 4] ?? 0,
+});
+
+/** One node of the board as a decision records it. */
+export const rankedNode = (board: Scoreboard, place: number): RankedNode => ({
+  nodeId: board.nodes[place]?.id ?? '',
+  score: board.scores[place] ?? 0,
+  factors: Object.fromEntries(
+    FACTORS.map((factor, index): [Factor, FactorScore] => [
+      factor,
+      {
+        raw: board.raw[place * COUNT + index] ?? 0,
+        value: board.values[place * COUNT + index] ?? 0,
+        weight: board.profile.weights[factor],
+      },
+    ]),
+  ) as Record<Factor, FactorScore>,
+});
