@@ -19,4 +19,5 @@ export {
 } from './builders.js';
 export { deciderSpec } from './decider-spec.js';
 export type { DeciderSpec, Given, When } from './decider-spec.js';
+export { EXECUTION_PATHS, JOB_PATHS } from './job-paths.js';
 export { EPOCH, second } from './time.js';

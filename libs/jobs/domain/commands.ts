@@ -10,6 +10,7 @@ export type JobCommand =
   | PauseJob
   | ResumeJob
   | CancelJob
+  | FailJob
   | RecordDecision
   | ExpireReservation
   | AbandonReservation
@@ -49,6 +50,19 @@ export interface CancelJob {
   readonly type: 'CancelJob';
   readonly reason: string;
   readonly byUser: boolean;
+  readonly at: Instant;
+}
+
+/**
+ * The system gives the job up: a bound on its whole time passed (`timeout`), nothing could ever run it, what it depends on
+ * did not come. What may still run is told to stop.
+ */
+export interface FailJob {
+  readonly type: 'FailJob';
+  readonly class: FailureClass;
+  /** Stable word for programs: `queue-timeout`, `total-timeout`, … */
+  readonly code: string;
+  readonly message: string;
   readonly at: Instant;
 }
 

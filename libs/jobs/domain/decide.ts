@@ -5,15 +5,18 @@ import type {
   CancelJob,
   DeclareExecutionLost,
   ExpireReservation,
+  FailJob,
   JobCommand,
+  PauseJob,
   RecordDecision,
   SubmitJob,
 } from './commands.js';
 import { deferralKey } from './decision.js';
+import { afterFailed, afterReturned, endUnconfirmed } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent } from './events.js';
-import { afterFailed, afterReturned, decideReport } from './report.js';
-import { absentJob, isLive, jobStateName, liveExecutions } from './state.js';
+import { decideReport } from './report.js';
+import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
 
 export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> => {
@@ -23,11 +26,13 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
     case 'ChangePriority':
       return changePriority(command.priority, command.at, job);
     case 'PauseJob':
-      return ifRunningOn(job, job.paused, { type: 'JobPaused', data: { reason: command.reason, at: command.at } });
+      return pause(command, job);
     case 'ResumeJob':
       return ifRunningOn(job, !job.paused, { type: 'JobResumed', data: { at: command.at } });
     case 'CancelJob':
       return cancel(command, job);
+    case 'FailJob':
+      return fail(command, job);
     case 'RecordDecision':
       return recordDecision(command, job);
     case 'ExpireReservation':
@@ -65,6 +70,23 @@ const changePriority = (priority: number, at: Instant, job: JobState): Decided<J
   ifRunningOn(job, priority === job.priority, { type: 'JobPriorityChanged', data: { priority, at } });
 
 /**
+ * What runs is stopped in place and keeps its contract. What no node has confirmed is given back: it would begin as soon as
+ * it was, or expire and blame a node that was told to wait.
+ */
+const pause = ({ reason, at }: PauseJob, job: JobState): Decided<JobEvent> => {
+  if (job.ended) return terminal(job);
+  if (job.paused) return accept();
+  if (job.cancelRequested !== undefined) return reject('JOB_NOT_PAUSABLE', 'the job is being cancelled');
+  const message = 'the job was paused';
+  const events: JobEvent[] = [{ type: 'JobPaused', data: { reason, at } }, ...endUnconfirmed(job, message, at)];
+  for (const { state, partition } of liveExecutions(job)) {
+    if (state !== 'reserved') continue;
+    events.push({ type: 'JobRequeued', data: { partition, cause: 'cancelled', message, notBefore: at, at } });
+  }
+  return accept(...events);
+};
+
+/**
  * Reservations that were not confirmed end at once. Where a node may already work, the job stays as it is, marked, until
  * the node says that it stopped (or is lost): so `cancelled` means that nothing runs any more.
  */
@@ -72,19 +94,27 @@ const cancel = ({ reason, byUser, at }: CancelJob, job: JobState): Decided<JobEv
   if (job.ended === 'cancelled') return accept();
   if (job.ended) return terminal(job);
   if (job.cancelRequested !== undefined) return accept();
-  const live = liveExecutions(job);
-  const unconfirmed = live.filter(({ state }) => state === 'reserved');
-  const events: JobEvent[] = [{ type: 'JobCancelRequested', data: { reason, byUser, at } }];
-  for (const { executionId } of unconfirmed)
-    events.push({ type: 'ExecutionCancelled', data: { executionId, reason, at } });
-  if (unconfirmed.length === live.length) events.push({ type: 'JobCancelled', data: { reason, at } });
+  const unconfirmed = endUnconfirmed(job, reason, at);
+  const events: JobEvent[] = [{ type: 'JobCancelRequested', data: { reason, byUser, at } }, ...unconfirmed];
+  if (unconfirmed.length === liveExecutions(job).length) events.push({ type: 'JobCancelled', data: { reason, at } });
   return accept(...events);
 };
 
+/** A job that has ended, or that its user gave up first, stays as it is: timers may come late. */
+const fail = ({ type: _type, ...data }: FailJob, job: JobState): Decided<JobEvent> => {
+  if (job.ended || job.cancelRequested !== undefined) return accept();
+  return accept(...endUnconfirmed(job, 'the job failed', data.at), { type: 'JobFailed', data });
+};
+
+/** A decision counts only on the state it was made for. A reservation that is recorded already is no mistake. */
 const recordDecision = ({ decision, reservation, at }: RecordDecision, job: JobState): Decided<JobEvent> => {
-  const waiting = job.partitions[decision.partition]?.state === 'waiting';
+  const known = reservation && job.executions[reservation.executionId];
+  if (known && known.nodeId === reservation.nodeId) return accept();
   if (job.ended) return terminal(job);
-  if (job.paused || job.cancelRequested !== undefined || !waiting || decision.number !== job.decisions + 1) {
+  const waiting = job.partitions[decision.partition]?.state === 'waiting';
+  const fenced = reservation !== undefined && (known !== undefined || job.abandoned.includes(reservation.executionId));
+  const held = job.paused || job.cancelRequested !== undefined;
+  if (held || fenced || !waiting || decision.number !== job.decisions + 1) {
     return reject('DECISION_OUTDATED', 'the job has moved on since this decision was made');
   }
   const decided: JobEvent = { type: 'PlacementDecided', data: decision };
@@ -110,16 +140,17 @@ const expire = ({ executionId, at }: ExpireReservation, job: JobState): Decided<
   );
 };
 
-/** A claim that the stream knows is not abandoned; one that it does not know is fenced off. */
-const abandon = ({ executionId, nodeId, at }: AbandonReservation, job: JobState): Decided<JobEvent> =>
-  job.executions[executionId] ? accept() : accept({ type: 'ReservationAbandoned', data: { executionId, nodeId, at } });
+/** A claim that the stream knows is not abandoned; one that it does not know is fenced off. An ended job takes none. */
+const abandon = ({ executionId, nodeId, at }: AbandonReservation, job: JobState): Decided<JobEvent> => {
+  const known = job.executions[executionId] !== undefined || job.abandoned.includes(executionId);
+  if (known || job.ended) return accept();
+  return accept({ type: 'ReservationAbandoned', data: { executionId, nodeId, at } });
+};
 
 const declareLost = ({ executionId, reason, at }: DeclareExecutionLost, job: JobState): Decided<JobEvent> => {
   const execution: Execution | undefined = job.executions[executionId];
   if (!execution || !isLive(execution)) return accept();
   const ending = { class: 'node-lost' as const, code: 'node-lost', message: reason };
-  return accept(
-    { type: 'ExecutionLost', data: { executionId, reason, at } },
-    ...afterFailed(job, execution, ending, at),
-  );
+  const then = mayHaveRun(execution) ? afterFailed : afterReturned;
+  return accept({ type: 'ExecutionLost', data: { executionId, reason, at } }, ...then(job, execution, ending, at));
 };

@@ -1,7 +1,8 @@
 import { unreachable } from '#kernel';
 import type { Instant } from '#kernel';
 import type { JobEvent, JobFailed, JobRequeued, JobSubmitted, ReportType, ExecutionReserved } from './events.js';
-import type { Execution, ExecutionStateName, JobState, Partition } from './state.js';
+import { mayHaveRun } from './state.js';
+import type { Ending, Execution, ExecutionStateName, JobState, Partition } from './state.js';
 
 /** Folds one event into the job's state. Total: a history that was stored is never refused. */
 export const evolve = (job: JobState, event: JobEvent): JobState => {
@@ -37,7 +38,7 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
     case 'ReservationExpired':
       return returned(job, event.data, 'expired');
     case 'ReservationAbandoned':
-      return job;
+      return { ...job, abandoned: [...job.abandoned, event.data.executionId] };
     case 'ExecutionSucceeded': {
       const { executionId, exitCode, artifacts, consumption, at } = event.data;
       const details = { exitCode, artifacts, consumption };
@@ -100,6 +101,7 @@ const submitted = (data: JobSubmitted['data']): JobState => ({
   lastDecision: undefined,
   exclusions: [],
   avoid: [],
+  abandoned: [],
 });
 
 const withPartition = (job: JobState, index: number, change: Partial<Partition>): JobState => ({
@@ -145,12 +147,20 @@ const ended = (
   if (!execution) return job;
   const accepted = taken(job, executionId, report);
   const next = changed(job, executionId, { ...details, state, endedAt: at, accepted });
-  const before = job.partitions[execution.partition];
   if (state === 'succeeded') return withPartition(next, execution.partition, { state: 'done' });
-  return withPartition(next, execution.partition, { state: 'waiting', failures: (before?.failures ?? 0) + 1 });
+  const ran = state === 'lost' ? mayHaveRun(execution) : execution.startedAt !== undefined;
+  return ran ? failedOnce(next, execution.partition, details.failure) : returnedOnce(next, execution.partition);
+};
+
+const failedOnce = (job: JobState, index: number, failure: Ending | undefined): JobState => {
+  const failures = (job.partitions[index]?.failures ?? 0) + 1;
+  return withPartition(job, index, { state: 'waiting', failures, ...(failure ? { lastError: failure } : {}) });
 };
 
 /** A reservation that never ran costs no attempt, only one of the bounded returns. */
+const returnedOnce = (job: JobState, index: number): JobState =>
+  withPartition(job, index, { state: 'waiting', returned: (job.partitions[index]?.returned ?? 0) + 1 });
+
 const returned = (
   job: JobState,
   { executionId, at }: { readonly executionId: string; readonly at: Instant },
@@ -160,10 +170,10 @@ const returned = (
   const execution = job.executions[executionId];
   if (!execution) return job;
   const next = changed(job, executionId, { state, endedAt: at, accepted: taken(job, executionId, report) });
-  const before = job.partitions[execution.partition];
-  return withPartition(next, execution.partition, { state: 'waiting', returned: (before?.returned ?? 0) + 1 });
+  return returnedOnce(next, execution.partition);
 };
 
+/** Whether the partition is tried again is for `JobRequeued` to say. */
 const cancelled = (
   job: JobState,
   data: { readonly executionId: string; readonly at: Instant; readonly consumption?: Execution['consumption'] },
@@ -182,14 +192,13 @@ const cancelled = (
 const late = (job: JobState, executionId: string, report: ReportType): JobState =>
   changed(job, executionId, { late: [...(job.executions[executionId]?.late ?? []), report] });
 
+/** A try that the system stopped (`cancelled`) costs no attempt, yet one of the bounded returns. */
 const requeued = (job: JobState, data: JobRequeued['data']): JobState => {
   const exclusions = job.exclusions.filter(({ nodeId, until }) => nodeId !== data.exclude?.nodeId && until > data.at);
   const avoid = data.avoid === undefined || job.avoid.includes(data.avoid) ? job.avoid : [...job.avoid, data.avoid];
-  return withPartition(
-    { ...job, avoid, exclusions: data.exclude ? [...exclusions, data.exclude] : exclusions },
-    data.partition,
-    { notBefore: data.notBefore },
-  );
+  const next = { ...job, avoid, exclusions: data.exclude ? [...exclusions, data.exclude] : exclusions };
+  const counted = data.cause === 'cancelled' ? returnedOnce(next, data.partition) : next;
+  return withPartition(counted, data.partition, { state: 'waiting', notBefore: data.notBefore });
 };
 
 const failed = (job: JobState, data: JobFailed['data']): JobState => ({

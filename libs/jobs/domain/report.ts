@@ -1,11 +1,10 @@
-import { accept, unreachable } from '#kernel';
+import { accept, reject, unreachable } from '#kernel';
 import type { Decision, Instant } from '#kernel';
 import type { ExecutionReport, FailedReport, ReportExecution } from './commands.js';
-import type { ExecutionSucceeded, JobEvent } from './events.js';
-import { afterFailure, afterReturn } from './retry.js';
-import type { Ending } from './retry.js';
-import { isLive, liveExecutions } from './state.js';
-import type { Execution, JobState, Partition } from './state.js';
+import { afterFailed, afterReturned, cancelledIfLast } from './ends.js';
+import type { ExecutionSucceeded, JobEvent, ReportType } from './events.js';
+import { isLive } from './state.js';
+import type { Execution, JobState } from './state.js';
 
 /** Why a report changes nothing, if so. Stable words: the agent reads them. */
 export type StaleReason = 'UNKNOWN_EXECUTION' | 'WRONG_NODE' | 'STALE_TOKEN' | 'EXECUTION_ENDED';
@@ -35,8 +34,14 @@ const staleReason = (job: JobState, nodeId: string, report: ExecutionReport): St
   if (execution.nodeId !== nodeId) return 'WRONG_NODE';
   if (execution.fencingToken !== report.fencingToken) return 'STALE_TOKEN';
   if (isLive(execution) || execution.accepted.includes(report.type)) return undefined;
-  return 'EXECUTION_ENDED';
+  return isOldTick(execution, report.type) ? undefined : 'EXECUTION_ENDED';
 };
+
+const ENDS: readonly ReportType[] = ['succeed', 'fail', 'decline'];
+
+/** Progress of a run that its own node has ended was sent before that end; as telemetry it leaves no mark to know it by. */
+const isOldTick = ({ accepted }: Execution, report: ReportType): boolean =>
+  report === 'progress' && ENDS.some((end) => accepted.includes(end));
 
 /** A current report moves its execution on; one that is late is recorded once; one from a stranger leaves no trace. */
 export const decideReport = ({ nodeId, report, at }: ReportExecution, job: JobState): Decision<JobEvent> => {
@@ -45,6 +50,11 @@ export const decideReport = ({ nodeId, report, at }: ReportExecution, job: JobSt
   if (!execution || stale === 'UNKNOWN_EXECUTION' || stale === 'WRONG_NODE') return accept();
   if (stale !== undefined) return lateReport(execution, nodeId, report, stale, at);
   if (!isLive(execution)) return accept();
+  if (report.type === 'decline' && !isBefore(execution, 'running')) {
+    return reject('EXECUTION_STATE', `the execution is ${execution.state}: only what has not started can be declined`);
+  }
+  // Of an execution that outlives its job only the end matters.
+  if (job.ended && !ENDS.includes(report.type)) return accept();
   return accept(...onReport(job, execution, report, at));
 };
 
@@ -89,7 +99,8 @@ const onReport = (job: JobState, execution: Execution, report: ExecutionReport, 
     case 'succeed': {
       const { exitCode, artifacts, consumption } = report;
       const data = { executionId, exitCode, artifacts, consumption, at };
-      return [...started(execution, at), ...succeeded(job, execution, { type: 'ExecutionSucceeded', data })];
+      const before = job.ended ? [] : started(execution, at);
+      return [...before, ...succeeded(job, execution, { type: 'ExecutionSucceeded', data })];
     }
     case 'fail':
       return failed(job, execution, report, at);
@@ -115,7 +126,8 @@ const started = (execution: Execution, at: Instant): JobEvent[] =>
 /** Only the passing of a quarter is kept; ticks between are telemetry. */
 const progressed = (execution: Execution, fraction: number, message: string, at: Instant): JobEvent[] => {
   const bounded = Math.min(1, Math.max(0, fraction));
-  if (Math.floor(bounded * 4) <= execution.quarters || isBefore(execution, 'running')) return [];
+  const passed = Math.floor(bounded * 4) > execution.quarters;
+  if (!passed || isBefore(execution, 'running')) return [];
   return [
     { type: 'ExecutionProgressed', data: { executionId: execution.executionId, fraction: bounded, message, at } },
   ];
@@ -131,45 +143,38 @@ const succeeded = (job: JobState, execution: Execution, event: ExecutionSucceede
   return othersDone ? [event, { type: 'JobCompleted', data: { at } }] : [event];
 };
 
-/** The job's cancellation is complete when the last live execution has ended, whatever way. */
-export const cancelledIfLast = (job: JobState, execution: Execution, at: Instant): JobEvent[] => {
-  const others = liveExecutions(job).some(({ executionId }) => executionId !== execution.executionId);
-  if (others || job.cancelRequested === undefined) return [];
-  return [{ type: 'JobCancelled', data: { reason: job.cancelRequested, at } }];
-};
-
 const declined = (job: JobState, execution: Execution, reason: string, at: Instant): JobEvent[] => {
   const event: JobEvent = { type: 'ReservationDeclined', data: { executionId: execution.executionId, reason, at } };
   return [event, ...afterReturned(job, execution, { class: 'declined', code: 'declined', message: reason }, at)];
 };
 
+/**
+ * A run that failed; or one that was never begun, which costs no attempt unless its class forbids another (an input that is
+ * missing will be missing again). A stop that the job asked for ends it as cancelled, one that it did not is a preemption.
+ */
 const failed = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
+  if (report.class === 'cancelled') return stopped(job, execution, report, at);
   const { executionId } = execution;
   const { class: kind, code, message, exitCode, diagnostics = {}, artifacts = [], consumption } = report;
   const used = consumption === undefined ? {} : { consumption };
-  if (kind === 'cancelled' && (job.ended !== undefined || job.cancelRequested !== undefined)) {
-    const reason = job.cancelRequested ?? message;
-    const event: JobEvent = { type: 'ExecutionCancelled', data: { executionId, reason, ...used, at } };
-    return [event, ...(job.ended ? [] : cancelledIfLast(job, execution, at))];
-  }
   const exit = exitCode === undefined ? {} : { exitCode };
   const data = { executionId, class: kind, code, message, ...exit, diagnostics, artifacts, ...used, at };
-  return [{ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, { class: kind, code, message }, at)];
+  const before = job.ended || !tellsOfRun(report) ? [] : started(execution, at);
+  const ran = before.length > 0 || execution.startedAt !== undefined;
+  const retried = job.spec?.retry.on.includes(kind) === true;
+  const then = ran || !retried ? afterFailed : afterReturned;
+  return [...before, { type: 'ExecutionFailed', data }, ...then(job, execution, { class: kind, code, message }, at)];
 };
 
-const partitionOf = (job: JobState, execution: Execution): Partition =>
-  job.partitions[execution.partition] ?? { state: 'waiting', failures: 0, returned: 0 };
+/** Only a task that ran has an exit code, fails by itself or takes too long. */
+const tellsOfRun = ({ class: kind, exitCode }: FailedReport): boolean =>
+  exitCode !== undefined || kind === 'application' || kind === 'timeout';
 
-/** What follows when a try that ran has ended without success. */
-export const afterFailed = (job: JobState, execution: Execution, ending: Ending, at: Instant): JobEvent[] => {
-  if (job.ended || !job.spec) return [];
-  if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
-  return [afterFailure(job.spec, partitionOf(job, execution), execution, ending, at)];
-};
-
-/** What follows when a reservation came back before it ran. */
-export const afterReturned = (job: JobState, execution: Execution, ending: Ending, at: Instant): JobEvent[] => {
-  if (job.ended) return [];
-  if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
-  return [afterReturn(partitionOf(job, execution), execution, ending, at)];
+const stopped = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
+  const { code, message, consumption } = report;
+  const used = consumption === undefined ? {} : { consumption };
+  const data = { executionId: execution.executionId, reason: job.cancelRequested ?? message, ...used, at };
+  const before = job.ended ? [] : confirmed(execution, at);
+  const ending = { class: 'cancelled' as const, code, message };
+  return [...before, { type: 'ExecutionCancelled', data }, ...afterReturned(job, execution, ending, at)];
 };

@@ -1,8 +1,8 @@
 import { plusSeconds } from '#kernel';
 import type { Instant } from '#kernel';
 import type { JobFailed, JobRequeued } from './events.js';
-import type { FailureClass, JobSpec, RetryPolicy } from './job-spec.js';
-import type { Execution, Partition } from './state.js';
+import type { JobSpec, RetryPolicy } from './job-spec.js';
+import type { Ending, Execution, Partition } from './state.js';
 
 /** Reservations of one partition that may come back unused before the job is given up. */
 export const MOST_RETURNS = 100;
@@ -18,12 +18,6 @@ export const backoffSeconds = (policy: RetryPolicy, failures: number): number =>
   policy.backoff === 'constant'
     ? policy.interval
     : Math.min(policy.maxInterval, policy.interval * 2 ** Math.min(failures - 1, 30));
-
-export interface Ending {
-  readonly class: FailureClass;
-  readonly code: string;
-  readonly message: string;
-}
 
 /** After a try that ran: back to the queue, elsewhere first, or the end of the job with this last real error. */
 export const afterFailure = (
@@ -50,17 +44,13 @@ export const afterReturn = (
   at: Instant,
 ): JobRequeued | JobFailed => {
   if (partition.returned + 1 >= MOST_RETURNS) {
-    const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}`;
+    const { lastError } = partition;
+    const real = lastError ? `; the last error of a run was ${lastError.class}: ${lastError.message}` : '';
+    const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}${real}`;
     return { type: 'JobFailed', data: { class: ending.class, code: 'placement-tries', message, at } };
   }
   const exclude = { nodeId: execution.nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
-  const data = {
-    partition: execution.partition,
-    cause: ending.class,
-    message: ending.message,
-    notBefore: at,
-    exclude,
-    at,
-  };
+  const { partition: index } = execution;
+  const data = { partition: index, cause: ending.class, message: ending.message, notBefore: at, exclude, at };
   return { type: 'JobRequeued', data };
 };

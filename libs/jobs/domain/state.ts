@@ -42,17 +42,26 @@ export interface Execution {
   readonly exitCode?: number;
   readonly artifacts: readonly Artifact[];
   readonly consumption?: Consumption;
-  readonly failure?: { readonly class: FailureClass; readonly code: string; readonly message: string };
+  readonly failure?: Ending;
 }
 
 /** One of the job's `count` parts. */
 export interface Partition {
   readonly state: 'waiting' | 'live' | 'done';
-  /** Tries that ran and did not succeed. */
+  /** Tries that ran, or may have run, and did not succeed. */
   readonly failures: number;
-  /** Reservations that came back before they ran. */
+  /** Reservations that came back before they ran, and tries that the system stopped; they cost no attempt. */
   readonly returned: number;
+  /** The last error of a try that ran: it stays visible when later ones come back unused. */
+  readonly lastError?: Ending;
   readonly notBefore?: Instant;
+}
+
+/** Why a try or a job did not succeed. */
+export interface Ending {
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
 }
 
 /** A node that this job leaves out until a moment. */
@@ -78,7 +87,7 @@ export interface JobState {
   readonly ended: 'completed' | 'failed' | 'cancelled' | undefined;
   readonly endedAt: Instant | undefined;
   /** Why it ended, when not by completing. */
-  readonly ending: { readonly class: FailureClass; readonly code: string; readonly message: string } | undefined;
+  readonly ending: Ending | undefined;
   readonly partitions: readonly Partition[];
   readonly executions: Readonly<Record<string, Execution>>;
   /** Reservations made so far; the next fencing token is one more. */
@@ -87,6 +96,8 @@ export interface JobState {
   readonly lastDecision: Decision | undefined;
   readonly exclusions: readonly Exclusion[];
   readonly avoid: readonly string[];
+  /** Claims that were fenced off: none of them can become an execution any more. */
+  readonly abandoned: readonly string[];
 }
 
 export const absentJob = (): JobState => ({
@@ -112,6 +123,7 @@ export const absentJob = (): JobState => ({
   lastDecision: undefined,
   exclusions: [],
   avoid: [],
+  abandoned: [],
 });
 
 const LIVE: ReadonlySet<ExecutionStateName> = new Set([
@@ -128,6 +140,12 @@ export const isLive = (execution: Pick<Execution, 'state'>): boolean => LIVE.has
 
 export const liveExecutions = (job: Pick<JobState, 'executions'>): Execution[] =>
   Object.values(job.executions).filter(isLive);
+
+/**
+ * Whether a try that was lost counts as an attempt: a node that had confirmed may have started it before it fell silent, so
+ * only an unconfirmed one certainly never ran.
+ */
+export const mayHaveRun = ({ state }: Pick<Execution, 'state'>): boolean => state !== 'reserved';
 
 /**
  * The one word for the whole job: its end, else what its most advanced live execution does, else `queued`. A job is
