@@ -1,0 +1,398 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runAgent } from './agent.js';
+import type { AgentOptions, RunningAgent } from './agent.js';
+import { processTable } from './runner/process-table.js';
+import { someAssignment } from './testing/assignments.js';
+import { RecordedControlPlane } from './testing/recorded-control-plane.js';
+
+const GIB = 2 ** 30;
+
+let plane: RecordedControlPlane;
+let data: string;
+let agent: RunningAgent | undefined;
+
+const begin = async (more: Partial<AgentOptions> = {}): Promise<RunningAgent> => {
+  agent = await runAgent({
+    url: plane.url,
+    data,
+    name: 'lab-1',
+    token: 'let-me-in',
+    inventory: { cpu: 4, memory: 8 * GIB, disk: 10 * GIB, ioSlots: 4, applications: [], packages: [], gpus: [] },
+    probes: { python: false },
+    grace: 300,
+    ...more,
+  });
+  return agent;
+};
+
+beforeEach(async () => {
+  plane = await RecordedControlPlane.start();
+  data = await mkdtemp(join(tmpdir(), 'escalon-agent-'));
+});
+
+afterEach(async () => {
+  await agent?.stop();
+  agent = undefined;
+  await plane.down();
+  await rm(data, { recursive: true, force: true });
+});
+
+const sh = (script: string): string[] => ['sh', '-c', script];
+
+const runs = (marker: string): boolean =>
+  processTable().some(({ pid }) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(marker);
+    } catch {
+      return false;
+    }
+  });
+
+describe('an agent at work', () => {
+  it('A-47 A-48 runs a task and reports its artifacts and consumption', async () => {
+    await begin();
+    const command = sh('echo hello; echo oops >&2; mkdir plots; echo 1,2 > plots/a.csv; echo {} > result.json');
+    plane.assign(someAssignment('job1.e1', command, { outputs: ['result.json', 'plots/**'] }));
+
+    const succeeded = await plane.reported('job1.e1', 'succeed');
+
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'start', 'publish', 'succeed']);
+    expect(succeeded).toMatchObject({ fencingToken: 7, exitCode: 0 });
+    expect(succeeded.artifacts).toEqual([
+      { path: 'plots/a.csv', sha256: plane.store('1,2\n'), size: 4, mediaType: 'text/csv' },
+      { path: 'result.json', sha256: plane.store('{}\n'), size: 3, mediaType: 'application/json' },
+    ]);
+    expect(succeeded.consumption).toMatchObject({ gpuSeconds: 0, bytesIn: 0, bytesOut: 7 });
+    expect(succeeded.consumption.wallSeconds).toBeGreaterThan(0);
+    expect(succeeded.consumption.maxMemory).toBeGreaterThan(0);
+    expect(plane.log('job1.e1', 'stdout')).toBe('hello\n');
+    expect(plane.log('job1.e1', 'stderr')).toBe('oops\n');
+    await plane.until(() => !existsSync(join(data, 'tasks', 'job1.e1')), 'the folder is removed');
+    expect(await readdir(join(data, 'journal'))).toEqual([]);
+  });
+
+  it('A-48 counts the CPU time of the whole process tree', async () => {
+    await begin();
+    const burn = 'const end = Date.now() + 400; while (Date.now() < end); ';
+    plane.assign(someAssignment('job1.e1', sh(`node -e '${burn}' & node -e '${burn}' & wait`)));
+
+    const { consumption } = await plane.reported('job1.e1', 'succeed');
+
+    expect(consumption.cpuSeconds).toBeGreaterThan(0.5);
+    expect(consumption.maxMemory).toBeGreaterThan(40 * 2 ** 20);
+  });
+
+  it('gives the task a clean environment that tells its contract', async () => {
+    process.env['SECRET_OF_THE_AGENT'] = 'x';
+    await begin({ inventory: { cpu: 4, memory: GIB, disk: GIB, gpus: [{ id: 'GPU-1', model: 'T4', memory: GIB }] } });
+    const contract = {
+      cpu: 1.5,
+      memory: 1000,
+      disk: 0,
+      ioSlots: 0,
+      gpus: [{ id: 'GPU-1', share: 0.5, memory: 10 }],
+      batchSize: 64,
+    };
+    const task = { env: { MODE: 'fast', ESCALON_CPUS: '99' }, partition: 2, partitions: 5 };
+    plane.assign(someAssignment('job1.e1', sh('env; command -v node'), task, { contract, attempt: 3 }));
+
+    const { consumption } = await plane.reported('job1.e1', 'succeed');
+
+    const lines = plane.log('job1.e1', 'stdout').split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'ESCALON_JOB_ID=job1',
+        'ESCALON_EXECUTION_ID=job1.e1',
+        'ESCALON_ATTEMPT=3',
+        'ESCALON_PARTITION=2',
+        'ESCALON_PARTITIONS=5',
+        'ESCALON_CPUS=1.5',
+        'ESCALON_MEMORY=1000',
+        'ESCALON_GPUS=GPU-1',
+        'CUDA_VISIBLE_DEVICES=GPU-1',
+        'ESCALON_BATCH_SIZE=64',
+        'MODE=fast',
+        process.execPath,
+      ]),
+    );
+    expect(lines.join()).not.toMatch(/SECRET_OF_THE_AGENT|let-me-in|node-token/);
+    expect(consumption.gpuSeconds).toBeCloseTo(consumption.wallSeconds / 2, 2);
+    delete process.env['SECRET_OF_THE_AGENT'];
+  });
+
+  it('declines what does not fit, and says why', async () => {
+    await begin();
+    const contract = { cpu: 3, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
+    plane.assign(someAssignment('job1.e1', ['sleep', '60'], {}, { contract }));
+    await plane.reported('job1.e1', 'start');
+    plane.assign(someAssignment('job2.e1', ['true'], {}, { contract }));
+
+    const declined = await plane.reported('job2.e1', 'decline');
+
+    expect(declined.reason).toBe('cpu: asked 3, 1 of 4 free');
+    expect(plane.typesOf('job2.e1')).toEqual(['decline']);
+  });
+
+  it('runs nothing whose confirmation is refused', async () => {
+    await begin();
+    plane.stale.add('job1.e1');
+    plane.assign(someAssignment('job1.e1', sh('touch /tmp/never; sleep 60')));
+    await plane.reported('job1.e1', 'confirm');
+    plane.assign(someAssignment('job2.e1', ['true']));
+    await plane.reported('job2.e1', 'succeed');
+
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm']);
+    expect(await readdir(join(data, 'journal'))).toEqual([]);
+  });
+
+  it('keeps its id and token, readable by itself only, and shows the token when it comes back', async () => {
+    await (await begin()).stop();
+    await begin();
+
+    expect(plane.enrolTokens).toEqual(['Bearer let-me-in', 'Bearer node-token']);
+    expect(statSync(join(data, 'identity.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('sees one data folder through one agent at a time', async () => {
+    await begin();
+    const second = runAgent({ url: plane.url, data, name: 'lab-2', probes: { python: false } });
+
+    await expect(second).rejects.toThrow(/in use by another agent/);
+  });
+});
+
+describe('progress, pause and stop', () => {
+  it('A-42 reports progress from standard output and from the progress file, the last one always', async () => {
+    await begin();
+    const script =
+      'for i in 1 2 3 4 5 6 7 8; do echo "::progress 0.$i step $i"; done; echo "1 done" > "$ESCALON_PROGRESS_FILE"';
+    plane.assign(someAssignment('job1.e1', sh(script)));
+
+    await plane.reported('job1.e1', 'succeed');
+
+    const ticks = plane.reportsOf('job1.e1').filter(({ type }) => type === 'progress');
+    expect(ticks.length).toBeLessThanOrEqual(2);
+    expect(ticks.at(-1)).toMatchObject({ fraction: 1, message: 'done' });
+  });
+
+  it('stops the whole process tree, also what left the process group and ignores SIGTERM', async () => {
+    await begin();
+    const stubborn =
+      "setsid sh -c 'trap \"\" TERM; sleep 87.001' & sleep 87.002 & trap '' TERM; echo up; sleep 87.003; sleep 87.004";
+    plane.assign(someAssignment('job1.e1', sh(stubborn)));
+    await plane.until(() => plane.log('job1.e1', 'stdout') === 'up\n', 'the task is up');
+
+    plane.desire('job1.e1', 'stop');
+    const failed = await plane.reported('job1.e1', 'fail');
+
+    expect(failed).toMatchObject({ class: 'cancelled', code: 'stopped' });
+    expect(['87.001', '87.002', '87.003', '87.004'].filter(runs)).toEqual([]);
+  });
+
+  it('kills what is no longer listed', async () => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', ['sleep', '88.001']));
+    await plane.reported('job1.e1', 'start');
+
+    plane.unassign('job1.e1');
+    const failed = await plane.reported('job1.e1', 'fail');
+
+    expect(failed).toMatchObject({ class: 'cancelled', code: 'not-assigned' });
+    expect(runs('88.001')).toBe(false);
+  });
+
+  it('kills what the server no longer wants to hear of', async () => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', sh('sleep 1; echo ::progress 0.5; exec sleep 89.001')));
+    await plane.reported('job1.e1', 'start');
+
+    plane.stale.add('job1.e1');
+    await plane.reported('job1.e1', 'progress');
+    await plane.until(() => !existsSync(join(data, 'journal', 'job1.e1.json')), 'it is cleaned up');
+
+    expect(runs('89.001')).toBe(false);
+    expect(plane.typesOf('job1.e1')).not.toContain('fail');
+  });
+
+  it('pauses and resumes a task in place', async () => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', sh('echo up; while [ ! -e go ]; do sleep 0.05; done'), { outputs: ['go'] }));
+    await plane.until(() => plane.log('job1.e1', 'stdout') === 'up\n', 'the task is up');
+
+    plane.desire('job1.e1', 'pause');
+    await plane.reported('job1.e1', 'pause');
+    const entry = JSON.parse(readFileSync(join(data, 'journal', 'job1.e1.json'), 'utf8')) as {
+      process: { pid: number };
+    };
+    const group = processTable().filter(({ group }) => group === entry.process.pid);
+    expect(group.length).toBeGreaterThan(1);
+    expect(group.every(({ state }) => state === 'T')).toBe(true);
+
+    plane.desire('job1.e1', 'run');
+    await plane.reported('job1.e1', 'resume');
+    plane.desire('job1.e1', 'stop');
+    await plane.reported('job1.e1', 'fail');
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'start', 'pause', 'resume', 'fail']);
+  });
+
+  it('ends its tasks as agent-stopped when it is stopped itself', async () => {
+    const stopping = await begin();
+    plane.assign(someAssignment('job1.e1', ['sleep', '90.001']));
+    await plane.reported('job1.e1', 'start');
+
+    await stopping.stop();
+
+    expect(plane.reportsOf('job1.e1').at(-1)).toMatchObject({ class: 'infrastructure', code: 'agent-stopped' });
+    expect(runs('90.001')).toBe(false);
+  });
+});
+
+describe('A-44 failures are classified', () => {
+  const failureOf = async (command: string[], more = {}, rest = {}) => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', command, more, rest));
+    return plane.reported('job1.e1', 'fail');
+  };
+
+  it('A-43 an exit code is the application’s, with the last lines of its diagnostics', async () => {
+    const script = 'for i in $(seq 30); do echo line $i >&2; done; echo x > partial.txt; exit 3';
+    const failed = await failureOf(sh(script), { outputs: ['partial.txt', 'result.json'] });
+
+    expect(failed).toMatchObject({ class: 'application', code: 'exit-code', exitCode: 3 });
+    expect(failed.diagnostics?.['stderr']).toHaveLength(20);
+    expect(failed.diagnostics).toMatchObject({ stderr: expect.arrayContaining(['line 30']) as unknown });
+    expect(failed.artifacts).toMatchObject([{ path: 'partial.txt', size: 2 }]);
+    expect(failed.consumption?.wallSeconds).toBeGreaterThan(0);
+  });
+
+  it('a signal', async () => {
+    const failed = await failureOf(sh('kill -SEGV $$'));
+    expect(failed).toMatchObject({ class: 'application', code: 'signal', diagnostics: { signal: 'SIGSEGV' } });
+  });
+
+  it('a run that takes too long', async () => {
+    const failed = await failureOf(sh('trap "" TERM; echo part > part.txt; sleep 91.001'), {
+      runTimeout: 1,
+      outputs: ['part.txt'],
+    });
+    expect(failed).toMatchObject({ class: 'timeout', message: 'timed out after 1 s' });
+    expect(failed.artifacts).toMatchObject([{ path: 'part.txt' }]);
+    expect(runs('91.001')).toBe(false);
+  });
+
+  it('a command that is not there', async () => {
+    const failed = await failureOf(['no-such-program']);
+    expect(failed).toMatchObject({ class: 'application', code: 'command-not-found' });
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'fail']);
+  });
+
+  it('a full disk', async () => {
+    const failed = await failureOf(sh('echo "tar: write error: No space left on device" >&2; exit 2'));
+    expect(failed).toMatchObject({ class: 'resource', code: 'disk-full', exitCode: 2 });
+  });
+
+  it('an output that was declared and not made', async () => {
+    const failed = await failureOf(['true'], { outputs: ['result.json', 'plots/*.png'] });
+    expect(failed).toMatchObject({ class: 'application', code: 'output-missing', exitCode: 0 });
+    expect(failed.message).toBe('declared but not made: result.json');
+  });
+
+  it('an output that leads out of the folder', async () => {
+    const failed = await failureOf(sh('ln -s /etc/passwd stolen'), { outputs: ['*'] });
+    expect(failed).toMatchObject({ class: 'application', code: 'output-refused' });
+    expect(plane.artifacts.size).toBe(0);
+  });
+
+  it('an input that is not there', async () => {
+    const source = `sha256:${'0'.repeat(64)}`;
+    const failed = await failureOf(['true'], {}, { inputs: [{ source, path: 'in.csv' }] });
+    expect(failed).toMatchObject({ class: 'input', code: 'input-missing' });
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'prepare', 'fail']);
+  });
+
+  it('an input whose bytes do not verify', async () => {
+    const sha256 = plane.store('numbers');
+    plane.corrupt.add(sha256);
+    const failed = await failureOf(['true'], {}, { inputs: [{ source: `sha256:${sha256}`, path: 'in.csv' }] });
+    expect(failed).toMatchObject({ class: 'input', code: 'input-corrupt' });
+  });
+
+  it('an input placed outside the folder', async () => {
+    const sha256 = plane.store('numbers');
+    const failed = await failureOf(['true'], {}, { inputs: [{ source: `sha256:${sha256}`, path: '../../x' }] });
+    expect(failed).toMatchObject({ class: 'input', code: 'input-path' });
+  });
+});
+
+describe('inputs', () => {
+  it('A-41 fetches only what the node does not have, once for all tasks', async () => {
+    await begin();
+    const one = plane.store('one\n');
+    const two = plane.store('two\n');
+    plane.results.set('job0', [{ path: 'out/two.txt', sha256: two, size: 4, mediaType: 'text/plain' }]);
+    const inputs = [
+      { source: `sha256:${one}`, path: 'data/one.txt' },
+      { source: 'job:job0/out/two.txt', path: 'two.txt' },
+    ];
+    const command = sh('cat data/one.txt two.txt; echo spoilt > data/one.txt');
+    plane.assign(someAssignment('job1.e1', command, {}, { inputs }));
+    plane.assign(someAssignment('job2.e1', command, {}, { inputs: inputs.slice(0, 1) }));
+    const first = await plane.reported('job1.e1', 'succeed');
+    await plane.until(() => plane.typesOf('job2.e1').length > 2, 'the second task is over');
+    plane.assign(
+      someAssignment('job3.e1', ['cat', 'one.txt'], {}, { inputs: [{ source: `sha256:${one}`, path: 'one.txt' }] }),
+    );
+    const third = await plane.reported('job3.e1', 'succeed');
+
+    expect(plane.log('job1.e1', 'stdout')).toBe('one\ntwo\n');
+    expect(plane.log('job3.e1', 'stdout')).toBe('one\n');
+    expect(plane.requests.filter((request) => request.startsWith('GET /v1/artifacts/'))).toHaveLength(2);
+    expect(plane.typesOf('job3.e1')).toEqual(['confirm', 'start', 'succeed']);
+    expect(first.consumption.bytesIn).toBe(8);
+    expect(third.consumption.bytesIn).toBe(0);
+  });
+
+  it('downloads from the web within its size limit', async () => {
+    const sha256 = plane.store('x'.repeat(1000));
+    const web = `${plane.url}/v1/artifacts/${sha256}`;
+    await begin({ allowHttp: true, largestInput: 1000 });
+    plane.assign(someAssignment('job1.e1', ['wc', '-c', 'in'], {}, { inputs: [{ source: web, path: 'in' }] }));
+    await plane.reported('job1.e1', 'succeed');
+    const large = `${plane.url}/v1/artifacts/${plane.store('x'.repeat(1001))}`;
+    plane.assign(someAssignment('job2.e1', ['true'], {}, { inputs: [{ source: large, path: 'in' }] }));
+
+    expect(await plane.reported('job2.e1', 'fail')).toMatchObject({ class: 'input', code: 'input-too-large' });
+    expect(plane.log('job1.e1', 'stdout')).toMatch(/^1000 /);
+  });
+});
+
+describe('a server that is away', () => {
+  it('lets the agent wait at its enrolment until it can be reached', async () => {
+    await plane.down();
+    const starting = begin();
+    await plane.up();
+
+    expect((await starting).nodeId).toBe('lab-1');
+  });
+
+  it('A-47 gets the result, the logs and the artifacts of what ended meanwhile', async () => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', sh('echo up; read x < go; echo end; echo 42 > out'), { outputs: ['out'] }));
+    const fifo = join(data, 'tasks', 'job1.e1', 'work', 'go');
+    plane.assign(someAssignment('job2.e1', sh(`mkfifo '${fifo}'`)));
+    await plane.reported('job2.e1', 'succeed');
+    await plane.reported('job1.e1', 'start');
+  });
+
+  it('resumes logs where the server says after a 409', async () => {
+    await begin();
+    plane.assign(someAssignment('job1.e1', sh('echo first; while [ ! -e more ]; do sleep 0.05; done; echo second')));
+    await plane.until(() => plane.log('job1.e1', 'stdout') === 'first\n', 'the first line');
+    plane.forgetLogs = 3;
+    plane.desire('job1.e1', 'run');
+  });
+});

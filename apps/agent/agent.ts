@@ -1,0 +1,209 @@
+import { join, resolve } from 'node:path';
+import type { AssignmentsAnswer, EnrollRequest } from '#contracts';
+import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
+import type { Clock, Ids, Random, Timers } from '#kernel';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { Refused } from './client/faults.js';
+import { Http } from './client/http.js';
+import { backoff, wait, within } from './client/wait.js';
+import { lockData } from './data-lock.js';
+import { enrol } from './enrolment/enrol.js';
+import { failure } from './executions/ending.js';
+import { Executions } from './executions/executions.js';
+import { Heartbeat } from './heartbeat.js';
+import { InputFetcher } from './inputs/fetch-inputs.js';
+import { InputCache } from './inputs/input-cache.js';
+import { detectInventory } from './inventory/detect.js';
+import { InventoryWatch } from './inventory/inventory-watch.js';
+import { Journal } from './journal/journal.js';
+import { Sampler } from './metering/sampler.js';
+import type { AgentOptions } from './options.js';
+import { Publisher } from './outputs/publish.js';
+import { ReportQueue } from './reports/report-queue.js';
+
+export type { AgentOptions } from './options.js';
+
+/** An agent that is enrolled and polling. */
+export interface RunningAgent {
+  readonly nodeId: string;
+  /** Looks at the machine again and tells the server what changed. */
+  probe(): Promise<void>;
+  /** Ends it; tasks end too (and are told as `agent-stopped`) unless `detach`. Resolves when all is put away. */
+  stop(options?: { readonly detach?: boolean }): Promise<void>;
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly ids: Ids;
+}
+
+const POLL_WAIT = '25s';
+const POLL_TIMEOUT = 40_000;
+const LAST_REPORTS = 5_000;
+const GIB = 2 ** 30;
+
+/**
+ * Enrols this machine (trying until the server can be reached, or `signal` aborts), takes back what an earlier agent left
+ * running, and resolves with an agent that polls for work.
+ */
+export const runAgent = async (given: AgentOptions, signal?: AbortSignal): Promise<RunningAgent> => {
+  const options = { ...given, data: resolve(given.data) };
+  const log = options.log ?? pino({ enabled: false });
+  const ports: Ports = {
+    clock: systemClock,
+    timers: systemTimers,
+    random: systemRandom,
+    ids: systemIds,
+    ...options.ports,
+  };
+  const unlock = await lockData(options.data);
+  const http = new Http(options.url, ports.timers);
+  const stopped = new AbortController();
+  try {
+    const enrolling = signal ? AbortSignal.any([signal, stopped.signal]) : stopped.signal;
+    const agent = await Agent.start(options, ports, http, log, stopped, enrolling);
+    return { nodeId: agent.nodeId, probe: () => agent.probe(), stop: (how) => agent.stop(how).then(unlock) };
+  } catch (error) {
+    await http.close();
+    await unlock();
+    throw error;
+  }
+};
+
+/**
+ * The parts of a running agent and its one loop, which asks for the assignments.
+ *
+ * Modes of the loop: *polling* waits up to 25 s for a list that differs from the last; *waiting* is a growing pause after
+ * no answer or a server fault; *enrolling* again follows a 401, when the server no longer knows the node's token. `stop`
+ * ends it.
+ */
+class Agent {
+  private polling: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly nodeId: string,
+    private readonly options: AgentOptions,
+    private readonly ports: Ports,
+    private readonly http: Http,
+    private readonly log: Logger,
+    private readonly stopped: AbortController,
+    private readonly reports: ReportQueue,
+    private readonly inputs: InputFetcher,
+    private readonly executions: Executions,
+    private readonly watch: InventoryWatch,
+    private readonly heartbeat: Heartbeat,
+  ) {}
+
+  static async start(
+    options: AgentOptions,
+    ports: Ports,
+    http: Http,
+    log: Logger,
+    stopped: AbortController,
+    signal: AbortSignal,
+  ): Promise<Agent> {
+    const { data } = options;
+    const { clock, timers, random, ids } = ports;
+    const detect = (quick: boolean) => detectInventory(data, options.inventory ?? {}, options.probes ?? {}, quick);
+    const inventory = await detect(true);
+    const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
+    const { nodeId, heartbeatInterval = 5 } = await enrol(enrolment, http, timers, random, log, signal);
+    const tell = (found: typeof inventory): Promise<void> =>
+      http.json('PUT', `/nodes/${nodeId}/inventory`, { body: found });
+    const watch = new InventoryWatch(inventory, () => detect(false), tell, timers, log);
+    const rejected = (executionId: string, reason: string): void => executions.discard(executionId, reason);
+    const reports = new ReportQueue(nodeId, http, timers, random, log, rejected);
+    const cache = new InputCache(join(data, 'cache'), options.cacheLimit ?? 20 * GIB, clock, ids);
+    await cache.clearPartial();
+    const limits = { largest: options.largestInput ?? 50 * GIB, allowHttp: options.allowHttp ?? false };
+    const inputs = new InputFetcher(cache, http, limits, timers, random);
+    const host = {
+      data,
+      http,
+      reports,
+      journal: await Journal.open(data),
+      inputs,
+      publisher: new Publisher(http, timers, random),
+      sampler: new Sampler(timers),
+      clock,
+      timers,
+      random,
+      log,
+      grace: options.grace ?? 5_000,
+      logLimit: options.logLimit ?? 64 * 2 ** 20,
+    };
+    const executions = new Executions(host, () => watch.inventory);
+    const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), timers, log);
+    const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);
+    await executions.restore();
+    heartbeat.start(heartbeatInterval * 1000);
+    watch.start();
+    agent.polling = agent.poll();
+    return agent;
+  }
+
+  probe(): Promise<void> {
+    return this.watch.look();
+  }
+
+  async stop({ detach = this.options.detach ?? false }: { readonly detach?: boolean } = {}): Promise<void> {
+    if (this.stopped.signal.aborted) return;
+    this.stopped.abort();
+    this.watch.stop();
+    await this.polling;
+    if (detach) this.executions.leave();
+    else await this.executions.stop(failure('infrastructure', 'agent-stopped', 'the agent on the node was stopped'));
+    await within(this.ports.timers, LAST_REPORTS, this.reports.idle());
+    this.heartbeat.stop();
+    this.inputs.stop();
+    this.reports.stop();
+    await this.http.close();
+  }
+
+  private async poll(): Promise<void> {
+    let after = '';
+    for (let failures = 0; !this.stopped.signal.aborted;) {
+      try {
+        const answer = await this.assignments(after);
+        after = answer.revision;
+        if (failures > 0) this.reports.kick();
+        failures = 0;
+        this.executions.reconcile(answer);
+      } catch (error) {
+        if (this.stopped.signal.aborted) return;
+        this.log.warn({ reason: String(error) }, 'no assignments');
+        if (error instanceof Refused && [401, 403, 404].includes(error.status)) await this.enrolAgain();
+        await wait(this.ports.timers, backoff(failures, this.ports.random, 5_000), this.stopped.signal);
+        failures += 1;
+      }
+    }
+  }
+
+  private assignments(after: string): Promise<AssignmentsAnswer> {
+    const query = new URLSearchParams({ ...(after !== '' && { after }), wait: POLL_WAIT });
+    const path = `/nodes/${this.nodeId}/assignments?${query}`;
+    return this.http.json('GET', path, { timeout: POLL_TIMEOUT, signal: this.stopped.signal });
+  }
+
+  private async enrolAgain(): Promise<void> {
+    const { data, token } = this.options;
+    const enrolment = { data, enrolmentToken: token, request: enrolRequest(this.options, this.watch.inventory) };
+    const { timers, random } = this.ports;
+    try {
+      await enrol(enrolment, this.http, timers, random, this.log, this.stopped.signal);
+    } catch (error) {
+      if (!this.stopped.signal.aborted) this.log.error({ reason: String(error) }, 'the node could not enrol again');
+    }
+  }
+}
+
+const enrolRequest = (options: AgentOptions, inventory: EnrollRequest['inventory']): EnrollRequest => ({
+  name: options.name,
+  owner: options.owner ?? 'operator',
+  institution: options.institution ?? 'local',
+  inventory,
+  ...(options.policy && { policy: options.policy }),
+});

@@ -1,0 +1,25 @@
+/** No answer: the server could not be reached, broke off, or took too long. */
+export class Unreachable extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message || cause.name : String(cause), { cause });
+    this.name = 'Unreachable';
+  }
+}
+
+/** The server answered with an error status; `problem` is its `application/problem+json` body, or empty. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Readonly<Record<string, unknown>>,
+    request: string,
+  ) {
+    const detail = problem['detail'] ?? problem['title'] ?? problem['message'] ?? '';
+    super(`${request} answered ${status}${detail ? `: ${String(detail)}` : ''}`);
+    this.name = 'Refused';
+  }
+}
+
+/** Whether trying the same request again later may help. 401 counts: a server that forgot the node's token gets it renewed. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof Unreachable ||
+  (error instanceof Refused && (error.status >= 500 || [401, 408, 429].includes(error.status)));

@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { AgentOptions } from '../options.js';
+import { BadConfig, readConfig } from './read-config.js';
+
+export const USAGE = `usage: agent [--url URL] [--data DIR] [--name NAME] [--institution I] [--owner O]
+             [--config FILE] [--token-file FILE] [--detach] [--log-level LEVEL]
+
+  --url          the control plane, default $ESCALON_URL or http://127.0.0.1:8080
+  --data         folder for identity, journal, cache and tasks, default $ESCALON_DATA/agent or .escalon/agent
+  --name         the node's name, default from the host's name
+  --token-file   file with the enrolment token, else $ESCALON_TOKEN; only needed the first time
+  --config       YAML or JSON: overrides of the inventory, probes, labels, policy, limits
+  --detach       on SIGTERM leave tasks running; the next agent on the same data takes them back
+`;
+
+export interface CommandLine {
+  readonly options: AgentOptions;
+  readonly logLevel: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const OPTIONS = {
+  url: { type: 'string' },
+  data: { type: 'string' },
+  name: { type: 'string' },
+  institution: { type: 'string' },
+  owner: { type: 'string' },
+  config: { type: 'string' },
+  'token-file': { type: 'string' },
+  detach: { type: 'boolean' },
+  'log-level': { type: 'string' },
+  help: { type: 'boolean' },
+} as const;
+
+/** Options from flags, else the configuration file, else the environment, else defaults; undefined when help is asked for. */
+export const readCommandLine = async (args: readonly string[], env: Environment): Promise<CommandLine | undefined> => {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: true });
+  if (values.help) return undefined;
+  const file = values.config === undefined ? {} : await readConfig(values.config);
+  const token = values['token-file'] === undefined ? env['ESCALON_TOKEN'] : await readToken(values['token-file']);
+  const name = values.name ?? file.name ?? nodeName(hostname());
+  const url = values.url ?? file.url ?? env['ESCALON_URL'] ?? 'http://127.0.0.1:8080';
+  const mistakes = [
+    ...(NAME.test(name) ? [] : [`name ${name}: lower-case letters, digits and dashes, at most 63`]),
+    ...(/^https?:/.test(url) && URL.canParse(url) ? [] : [`url ${url}: no http or https address`]),
+  ];
+  if (mistakes.length > 0) throw new BadConfig('the command line', mistakes);
+  const options: AgentOptions = {
+    ...file,
+    url,
+    name,
+    data: resolve(values.data ?? file.data ?? `${env['ESCALON_DATA'] ?? '.escalon'}/agent`),
+    ...(values.institution !== undefined && { institution: values.institution }),
+    ...(values.owner !== undefined && { owner: values.owner }),
+    ...(token !== undefined && { token }),
+    ...(values.detach && { detach: true }),
+  };
+  return { options, logLevel: values['log-level'] ?? env['ESCALON_LOG_LEVEL'] ?? 'info' };
+};
+
+const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** A node name from a host's name: its first part, with dashes for what a name may not hold. */
+export const nodeName = (host: string): string =>
+  (host.split('.')[0] ?? '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '') || 'node';
+
+const readToken = async (path: string): Promise<string> => (await readFile(path, 'utf8')).trim();

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv } from 'ajv';
+import type { ErrorObject } from 'ajv';
+import { parse } from 'yaml';
+import type { Policy } from '#contracts';
+import type { Probe } from '../inventory/software.js';
+import type { AgentOptions } from '../options.js';
+import { CONFIG_SCHEMA } from './config-schema.js';
+import { parseDuration, parseSize } from './quantities.js';
+
+/** A configuration that cannot be used, with every mistake in it. */
+export class BadConfig extends Error {
+  constructor(source: string, mistakes: readonly string[]) {
+    super([`${source}:`, ...mistakes].join('\n  '));
+    this.name = 'BadConfig';
+  }
+}
+
+type Quantity = string | number;
+
+interface ConfigFile {
+  readonly url?: string;
+  readonly data?: string;
+  readonly name?: string;
+  readonly owner?: string;
+  readonly institution?: string;
+  readonly os?: string;
+  readonly architecture?: string;
+  readonly cpu?: number;
+  readonly memory?: Quantity;
+  readonly disk?: Quantity;
+  readonly ioSlots?: number;
+  readonly gpus?: readonly { readonly id: string; readonly model: string; readonly memory: Quantity }[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly applications?: readonly { readonly name: string; readonly version: string }[];
+  readonly packages?: readonly { readonly name: string; readonly version: string }[];
+  readonly probes?: {
+    readonly applications?: readonly Probe[];
+    readonly packages?: readonly Probe[];
+    readonly python?: boolean;
+    readonly timeout?: Quantity;
+  };
+  readonly policy?: Omit<Policy, 'maxDuration'> & { readonly maxDuration?: Quantity };
+  readonly grace?: Quantity;
+  readonly logLimit?: Quantity;
+  readonly cacheLimit?: Quantity;
+  readonly largestInput?: Quantity;
+  readonly allowHttp?: boolean;
+}
+
+/** Reads a YAML or JSON configuration file. */
+export const readConfig = async (path: string): Promise<Partial<AgentOptions>> =>
+  parseConfig(await readFile(path, 'utf8'), path);
+
+/** Parses a configuration; throws `BadConfig` with all mistakes at once. `source` names it in the message. */
+export const parseConfig = (text: string, source: string): Partial<AgentOptions> => {
+  let config: unknown;
+  try {
+    config = parse(text) ?? {};
+  } catch (error) {
+    throw new BadConfig(source, [error instanceof Error ? error.message : String(error)]);
+  }
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, formats: { regex: isPattern } });
+  const mistakes = ajv.validate(CONFIG_SCHEMA, config) ? [] : (ajv.errors ?? []).map(describe);
+  const quantities = new Quantities();
+  const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
+  mistakes.push(...quantities.mistakes);
+  if (mistakes.length > 0) throw new BadConfig(source, mistakes);
+  return options;
+};
+
+const isPattern = (pattern: string): boolean => {
+  try {
+    return new RegExp(pattern) instanceof RegExp;
+  } catch {
+    return false;
+  }
+};
+
+const describe = ({ instancePath, message, params }: ErrorObject): string => {
+  const extra = 'additionalProperty' in params ? `: ${String(params['additionalProperty'])}` : '';
+  return `${instancePath || '/'} ${message ?? 'is wrong'}${extra}`;
+};
+
+/** Reads quantities and keeps the mistakes met. */
+class Quantities {
+  readonly mistakes: string[] = [];
+
+  size(path: string, value: Quantity): number {
+    return this.checked(path, value, parseSize(value), '4GiB');
+  }
+
+  seconds(path: string, value: Quantity): number {
+    return this.checked(path, value, parseDuration(value), '30s');
+  }
+
+  private checked(path: string, value: Quantity, parsed: number | undefined, example: string): number {
+    if (parsed === undefined) this.mistakes.push(`${path} must be like ${example}, not ${value}`);
+    return parsed ?? 0;
+  }
+}
+
+/** The entries whose value is there, as `exactOptionalPropertyTypes` wants them. */
+const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+
+const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptions> => {
+  const size = (key: 'memory' | 'disk' | 'logLimit' | 'cacheLimit' | 'largestInput'): number | undefined =>
+    file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
+  const millis = (path: string, value: Quantity | undefined): number | undefined =>
+    value === undefined ? undefined : quantities.seconds(path, value) * 1000;
+  const { url, data, name, owner, institution, allowHttp } = file;
+  const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
+  const gpus = file.gpus?.map((gpu, index) => ({
+    ...gpu,
+    memory: quantities.size(`/gpus/${index}/memory`, gpu.memory),
+  }));
+  const found = { os, architecture, cpu, memory: size('memory'), disk: size('disk'), ioSlots, gpus, labels };
+  const probes = file.probes && { ...file.probes, timeout: millis('/probes/timeout', file.probes.timeout) };
+  return present({
+    url,
+    data,
+    name,
+    owner,
+    institution,
+    allowHttp,
+    inventory: present({ ...found, applications, packages }),
+    probes: probes && present(probes),
+    policy: file.policy && toPolicy(file.policy, quantities),
+    grace: millis('/grace', file.grace),
+    logLimit: size('logLimit'),
+    cacheLimit: size('cacheLimit'),
+    largestInput: size('largestInput'),
+  });
+};
+
+const toPolicy = ({ maxDuration, ...rest }: NonNullable<ConfigFile['policy']>, quantities: Quantities): Policy => ({
+  ...rest,
+  ...(maxDuration !== undefined && { maxDuration: quantities.seconds('/policy/maxDuration', maxDuration) }),
+});

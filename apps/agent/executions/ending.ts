@@ -1,0 +1,44 @@
+import type { FailureClass } from '#contracts';
+
+/** Why an execution did not succeed. `code` is stable, for programs; `message` names the values, for people. */
+export interface Failure {
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
+  readonly diagnostics?: Readonly<Record<string, unknown>>;
+}
+
+/** How an execution's work on this machine ended; without `failure` it went well. */
+export interface Ending {
+  readonly exitCode?: number;
+  /** CPU time of the task as its supervisor counted it. */
+  readonly cpuSeconds: number;
+  readonly failure?: Failure;
+}
+
+export const failure = (
+  kind: FailureClass,
+  code: string,
+  message: string,
+  diagnostics?: Readonly<Record<string, unknown>>,
+): Failure => ({ class: kind, code, message, ...(diagnostics === undefined ? {} : { diagnostics }) });
+
+/** An expected failure on its way up through calls that otherwise answer something else. */
+export class ExecutionFault extends Error {
+  constructor(readonly failure: Failure) {
+    super(failure.message);
+    this.name = 'ExecutionFault';
+  }
+}
+
+const DISK_FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+/** The failure that an error means: a stated one as it is, a full disk as `resource`, the rest as the node's own trouble. */
+export const failureOf = (error: unknown, doing: string): Failure => {
+  if (error instanceof ExecutionFault) return error.failure;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return DISK_FULL.has(code)
+    ? failure('resource', 'disk-full', `no space left on the node's disk while ${doing}`)
+    : failure('infrastructure', 'agent-fault', `${doing}: ${message}`);
+};

@@ -1,0 +1,357 @@
+import type { Artifact, Assignment, DesiredState, Report } from '#contracts';
+import type { Millis } from '#kernel';
+import { aborted, within } from '../client/wait.js';
+import type { JournalEntry } from '../journal/journal.js';
+import { LogStream } from '../logs/log-stream.js';
+import { diskUsage } from '../metering/disk-usage.js';
+import { consumptionOf, Meter, NOTHING_MEASURED } from '../metering/meter.js';
+import { collectOutputs } from '../outputs/collect.js';
+import { searchPath, taskEnvironment } from '../runner/environment.js';
+import { findCommand } from '../runner/find-command.js';
+import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
+import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
+import type { TaskFolder } from '../runner/task-folder.js';
+import { TaskProcess } from '../runner/task-process.js';
+import { ExecutionFault, failure, failureOf } from './ending.js';
+import type { Ending, Failure } from './ending.js';
+import type { ExecutionHost } from './host.js';
+import { Run } from './run.js';
+
+/** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
+const LOGS_BEFORE_RESULT = 10_000;
+/** How long an acknowledged execution's folder is kept for logs that still could not be sent. */
+const LOGS_AFTER_RESULT = 300_000;
+const DISK_INTERVAL = 10_000;
+
+type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
+
+/** The journal's first entry for an assignment that the node admits. */
+export const newEntry = (assignment: Assignment): JournalEntry => ({
+  version: 1,
+  assignment,
+  phase: 'admitted',
+  pausedFor: 0,
+  measured: NOTHING_MEASURED,
+});
+
+/**
+ * One execution on this node, from its admission to the acknowledgement of its result.
+ *
+ * It goes through the journal's phases in order (admitted, starting, running, ended, finished), entering at the one that
+ * its entry names, so that a restarted agent goes on where the last one was. `stop` leads to `finished` with the given
+ * failure from wherever it is; `discard`, when the server no longer wants to hear of it, ends it without a report; `leave`
+ * lets go of it with process and journal as they are, for a later agent.
+ */
+export class Execution {
+  readonly over: Promise<void>;
+  private readonly folder: TaskFolder;
+  private readonly meter: Meter;
+  private readonly interrupt = new AbortController();
+  private logs: LogStream[] = [];
+  private run: Run | undefined;
+  private stopFailure: Failure | undefined;
+  private discarded = false;
+  private left = false;
+  private runWanted = Promise.withResolvers<void>();
+  private desired: DesiredState;
+
+  constructor(
+    private readonly host: ExecutionHost,
+    private entry: JournalEntry,
+    /** Resolves when the server was heard to want this execution; nothing new is begun before. */
+    private readonly wanted: Promise<void>,
+  ) {
+    this.folder = taskFolder(host.data, entry.assignment.executionId);
+    this.meter = new Meter(entry.measured);
+    this.desired = entry.pausedSince === undefined ? entry.assignment.desired : 'pause';
+    if (this.desired === 'run') this.runWanted.resolve();
+    this.over = this.live().catch((error: unknown) => this.giveUp(error));
+  }
+
+  get id(): string {
+    return this.entry.assignment.executionId;
+  }
+
+  get assignment(): Assignment {
+    return this.entry.assignment;
+  }
+
+  /** Whether it still holds its contract on this machine. */
+  get holds(): boolean {
+    return this.entry.phase !== 'finished' && !this.discarded;
+  }
+
+  /** Whether only its report (or the publishing of its outputs) is left to do. */
+  get ended(): boolean {
+    return this.entry.phase === 'ended' || this.entry.phase === 'finished';
+  }
+
+  desire(desired: DesiredState): void {
+    if (desired === this.desired) return;
+    this.desired = desired;
+    if (desired === 'stop') return this.stop(failure('cancelled', 'stopped', 'stopped as the control plane asked'));
+    if (desired === 'run') this.runWanted.resolve();
+    else this.runWanted = Promise.withResolvers();
+    this.run?.desire(desired);
+  }
+
+  stop(reason: Failure): void {
+    if (this.entry.phase === 'finished') return;
+    this.stopFailure ??= reason;
+    this.interrupt.abort();
+    this.runWanted.resolve();
+    this.run?.stop(reason);
+  }
+
+  discard(reason: string): void {
+    if (this.discarded) return;
+    this.host.log.info({ executionId: this.id, reason }, 'the control plane dropped an execution');
+    this.discarded = true;
+    this.host.reports.forget(this.id);
+    for (const log of this.logs) log.abort();
+    this.stop(failure('cancelled', 'discarded', reason));
+  }
+
+  leave(): void {
+    this.left = true;
+    for (const log of this.logs) log.abort();
+    this.interrupt.abort();
+    this.runWanted.resolve();
+  }
+
+  private async live(): Promise<void> {
+    switch (this.entry.phase) {
+      case 'admitted':
+        await this.begin();
+        break;
+      case 'starting':
+      case 'running':
+        await this.takeBack();
+        break;
+      case 'ended':
+        await this.publish();
+        break;
+      case 'finished':
+        break;
+    }
+    await this.acknowledge();
+  }
+
+  private get gone(): boolean {
+    return this.discarded || this.left;
+  }
+
+  private async begin(): Promise<void> {
+    await this.host.journal.save(this.entry);
+    await Promise.race([this.wanted, aborted(this.interrupt.signal)]);
+    if (!this.gone && !this.stopFailure) await this.report('confirm');
+    if (this.gone) return;
+    const failed = this.stopFailure ?? (await this.prepare()) ?? this.stopFailure;
+    if (this.gone) return;
+    if (failed) return this.finish(failed);
+    await this.start();
+  }
+
+  /** Makes the folder and brings the inputs, as long as nobody says stop. */
+  private async prepare(): Promise<Failure | undefined> {
+    const { inputs } = this.assignment;
+    try {
+      await removeTaskFolder(this.folder);
+      await makeTaskFolder(this.folder);
+      if (await this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      const received = (bytes: number): void => this.meter.received(bytes);
+      const placed = this.host.inputs.place(inputs, this.folder.work, received, this.interrupt.signal);
+      await Promise.race([placed, aborted(this.interrupt.signal)]);
+      await this.runWanted.promise;
+      return undefined;
+    } catch (error) {
+      return failureOf(error, 'fetching inputs');
+    }
+  }
+
+  private async start(): Promise<void> {
+    const { executionId, task } = this.assignment;
+    const environment = taskEnvironment(this.assignment, this.folder);
+    let started: TaskProcess;
+    try {
+      const [name = '', ...rest] = task.command;
+      const program = await this.program(name, environment['PATH'] ?? searchPath());
+      await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
+      started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers);
+    } catch (error) {
+      return this.finish(failureOf(error, 'starting the task'));
+    }
+    this.host.log.info({ executionId, pid: started.identity.pid, command: task.command }, 'task started');
+    const saved = this.change({ phase: 'running', process: started.identity });
+    void this.report('start');
+    await Promise.all([saved, this.watch(started, false)]);
+  }
+
+  private async program(name: string, path: string): Promise<string> {
+    const found = await findCommand(name, this.folder.work, path);
+    if (found.kind === 'found') return found.path;
+    const [code, problem] =
+      found.kind === 'missing' ? ['command-not-found', 'not found'] : ['command-not-executable', 'not executable'];
+    throw new ExecutionFault(failure('application', code, `${name}: ${problem}`, { path }));
+  }
+
+  /** Goes on with a task that an earlier agent started: running, ended meanwhile, or gone without a trace. */
+  private async takeBack(): Promise<void> {
+    const identity = this.entry.process ?? TaskProcess.findUnrecorded(this.folder) ?? NO_PROCESS;
+    const process = TaskProcess.adopt(identity, this.folder, this.host.timers);
+    if (!isAlive(identity) && !(await process.exitRecord())) {
+      await process.sweep();
+      const reason = 'the agent restarted and the task is gone, leaving no exit status';
+      return this.finish(failure('infrastructure', 'agent-restarted', reason));
+    }
+    this.host.log.info({ executionId: this.id, pid: identity.pid }, 'task taken back');
+    if (this.entry.phase === 'starting') void this.report('start');
+    await this.change({ phase: 'running', process: identity });
+    await this.watch(process, true);
+  }
+
+  private async watch(process: TaskProcess, adopted: boolean): Promise<void> {
+    this.followLogs();
+    const { startedAt = this.host.clock.now(), pausedFor, pausedSince } = this.entry;
+    const times = { startedAt, pausedFor, ...(pausedSince !== undefined && { pausedSince }) };
+    const run = new Run(this.host, this.assignment, this.folder, process, this.meter, adopted, times, (changed) => {
+      const { pausedSince: _, ...rest } = this.entry;
+      this.entry = { ...rest, ...changed };
+      void this.host.journal.save(this.entry);
+    });
+    this.run = run;
+    const disk = this.host.timers.every(DISK_INTERVAL, () => void this.measureDisk());
+    const ended = run.watch();
+    if (this.stopFailure) run.stop(this.stopFailure);
+    else if (this.desired !== 'stop') run.desire(this.desired);
+    const result = await Promise.race([ended, this.whenLeft()]);
+    disk.cancel();
+    this.run = undefined;
+    if (!result) return;
+    await this.measureDisk();
+    const { ending, endedAt } = result;
+    await this.change({ phase: 'ended', ending, endedAt, measured: this.meter.measured() });
+    await this.publish();
+  }
+
+  private async measureDisk(): Promise<void> {
+    this.meter.sawDisk(await diskUsage(this.folder.root));
+  }
+
+  private async whenLeft(): Promise<undefined> {
+    await aborted(this.interrupt.signal);
+    if (!this.left) await new Promise(() => undefined);
+    return undefined;
+  }
+
+  private async publish(): Promise<void> {
+    if (this.gone) return;
+    this.followLogs();
+    for (const log of this.logs) log.finish();
+    const ending = this.entry.ending ?? { cpuSeconds: 0 };
+    const { artifacts, failed } = await this.outputs(ending);
+    if (this.gone) return;
+    await within(this.host.timers, LOGS_BEFORE_RESULT, Promise.all(this.logs.map(({ done }) => done)));
+    if (this.gone) return;
+    await this.finish(ending.failure ?? failed, artifacts);
+  }
+
+  /** Publishes what the task left, after a failure too; not for one that was stopped, which should be quick. */
+  private async outputs({ failure: failed }: Ending): Promise<{ artifacts: Artifact[]; failed?: Failure | undefined }> {
+    const patterns = this.assignment.task.outputs;
+    if (patterns.length === 0 || (failed && !KEEPS_OUTPUTS.has(failed.class))) return { artifacts: [] };
+    try {
+      const { files, missing, refused } = await collectOutputs(this.folder.work, patterns);
+      if (files.length > 0 && !failed) void this.report('publish');
+      const sent = (bytes: number): void => this.meter.sent(bytes);
+      const artifacts = await this.host.publisher.publish(this.folder.work, files, this.interrupt.signal, sent);
+      return { artifacts, failed: outputFailure(missing, refused) };
+    } catch (error) {
+      return { artifacts: [], failed: this.stopFailure ?? failureOf(error, 'publishing outputs') };
+    }
+  }
+
+  /** Makes the last report and keeps it on disk until it is acknowledged. */
+  private async finish(failed: Failure | undefined, artifacts: readonly Artifact[] = []): Promise<void> {
+    const { executionId, fencingToken } = this.assignment;
+    const { ending } = this.entry;
+    const consumption = this.consumption(ending);
+    const common = { executionId, fencingToken, artifacts, consumption };
+    const exit = ending?.exitCode === undefined ? {} : { exitCode: ending.exitCode };
+    const last: Report = failed
+      ? { type: 'fail', ...common, ...failed, ...exit }
+      : { type: 'succeed', ...common, exitCode: ending?.exitCode ?? 0 };
+    await this.change({ phase: 'finished', last });
+    this.host.log.info({ executionId, type: last.type, ...(failed && { code: failed.code }) }, 'task finished');
+  }
+
+  private consumption(ending: Ending | undefined): ReturnType<typeof consumptionOf> {
+    const { startedAt, endedAt } = this.entry;
+    const wall = startedAt === undefined || endedAt === undefined ? 0 : Math.max(0, endedAt - startedAt) / 1000;
+    return consumptionOf(this.meter.measured(), wall, ending?.cpuSeconds ?? 0, this.assignment.contract.gpus);
+  }
+
+  private async acknowledge(): Promise<void> {
+    if (this.left) return;
+    const { last } = this.entry;
+    if (last && !this.discarded) {
+      const outcome = await this.host.reports.send(last);
+      if (this.left) return;
+      if (outcome.kind === 'accepted') await this.lastLogs();
+    }
+    if (this.left) return;
+    await removeTaskFolder(this.folder);
+    await this.host.journal.remove(this.id);
+  }
+
+  /** A fault of the agent's own (its disk, most likely): nothing may go on running unseen, and the server is told. */
+  private async giveUp(error: unknown): Promise<void> {
+    this.host.log.error({ executionId: this.id, reason: String(error) }, 'an execution was given up');
+    const { executionId, fencingToken } = this.assignment;
+    const reason = failureOf(error, 'keeping the journal');
+    this.run?.stop(reason);
+    const { process } = this.entry;
+    if (process) await TaskProcess.adopt(process, this.folder, this.host.timers).end(this.host.grace);
+    this.entry = { ...this.entry, phase: 'finished' };
+    if (!this.gone) await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
+    await this.host.journal.remove(this.id).catch(() => undefined);
+  }
+
+  private async lastLogs(): Promise<void> {
+    if (this.entry.startedAt !== undefined) this.followLogs();
+    for (const log of this.logs) log.finish();
+    await within(this.host.timers, LOGS_AFTER_RESULT, Promise.all(this.logs.map(({ done }) => done)));
+    for (const log of this.logs) log.abort();
+  }
+
+  private followLogs(): void {
+    if (this.logs.length > 0) return;
+    const refused = (error: unknown): void =>
+      this.host.log.warn({ executionId: this.id, reason: String(error) }, 'logs were refused');
+    this.logs = (['stdout', 'stderr'] as const).map((stream) => {
+      const options = { executionId: this.id, stream, file: this.folder[stream], limit: this.host.logLimit, refused };
+      return new LogStream(options, this.host.http, this.host.timers, this.host.random);
+    });
+  }
+
+  private async report(type: PlainReport): Promise<void> {
+    const { executionId, fencingToken } = this.assignment;
+    const outcome = await this.host.reports.send({ type, executionId, fencingToken });
+    if (outcome.kind === 'dropped' && type === 'confirm' && !this.left) this.discard('the confirmation was refused');
+  }
+
+  private async change(change: Partial<JournalEntry>): Promise<void> {
+    this.entry = { ...this.entry, ...change };
+    await this.host.journal.save(this.entry);
+  }
+}
+
+const KEEPS_OUTPUTS = new Set(['application', 'input', 'resource', 'timeout']);
+
+const outputFailure = (missing: readonly string[], refused: readonly string[]): Failure | undefined => {
+  if (refused.length > 0)
+    return failure('application', 'output-refused', `outputs outside the task's folder: ${refused.join(', ')}`);
+  return missing.length > 0
+    ? failure('application', 'output-missing', `declared but not made: ${missing.join(', ')}`)
+    : undefined;
+};

@@ -1,0 +1,27 @@
+import type { Clock, Random, Timers } from '#kernel';
+import type { Logger } from 'pino';
+import type { Http } from '../client/http.js';
+import type { InputFetcher } from '../inputs/fetch-inputs.js';
+import type { Journal } from '../journal/journal.js';
+import type { Sampler } from '../metering/sampler.js';
+import type { Publisher } from '../outputs/publish.js';
+import type { ReportQueue } from '../reports/report-queue.js';
+
+/** What all executions of an agent share. */
+export interface ExecutionHost {
+  readonly data: string;
+  readonly http: Http;
+  readonly reports: ReportQueue;
+  readonly journal: Journal;
+  readonly inputs: InputFetcher;
+  readonly publisher: Publisher;
+  readonly sampler: Sampler;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Milliseconds between asking a task to end and making it. */
+  readonly grace: number;
+  /** Bytes of each output stream that are sent at most. */
+  readonly logLimit: number;
+}

@@ -1,0 +1,50 @@
+import { loadavg } from 'node:os';
+import type { HeartbeatRequest } from '#contracts';
+import type { Timer, Timers } from '#kernel';
+import type { Logger } from 'pino';
+import type { Http } from './client/http.js';
+import { freeDisk, freeMemory } from './inventory/detect.js';
+
+/** Tells the server at a fixed interval that the node is there and what is free; a beat that fails is not made up for. */
+export class Heartbeat {
+  private timer: Timer | undefined;
+  private beating = false;
+
+  constructor(
+    private readonly nodeId: string,
+    private readonly data: string,
+    private readonly http: Http,
+    private readonly executions: () => readonly string[],
+    private readonly timers: Timers,
+    private readonly log: Logger,
+  ) {}
+
+  /** `interval` in milliseconds. */
+  start(interval: number): void {
+    this.stop();
+    this.timer = this.timers.every(interval, () => void this.beat(interval));
+    void this.beat(interval);
+  }
+
+  stop(): void {
+    this.timer?.cancel();
+  }
+
+  private async beat(timeout: number): Promise<void> {
+    if (this.beating) return;
+    this.beating = true;
+    try {
+      const body: HeartbeatRequest = {
+        executions: this.executions(),
+        freeMemory: freeMemory(),
+        freeDisk: await freeDisk(this.data),
+        load: loadavg()[0] ?? 0,
+      };
+      await this.http.json('POST', `/nodes/${this.nodeId}/heartbeat`, { body, timeout: Math.max(timeout, 2_000) });
+    } catch (error) {
+      this.log.debug({ reason: String(error) }, 'a heartbeat failed');
+    } finally {
+      this.beating = false;
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Assignment, Report } from '#contracts';
+import type { Millis } from '#kernel';
+import type { Measured } from '../metering/meter.js';
+import type { ProcessIdentity } from '../runner/process-identity.js';
+import type { Ending } from '../executions/ending.js';
+
+/**
+ * How far an execution got on this machine: `admitted` (confirmed or about to be; nothing runs), `starting` (a process may
+ * have been made), `running` (its identity is known), `ended` (its outputs want publishing), `finished` (its last report
+ * waits to be acknowledged).
+ */
+export type Phase = 'admitted' | 'starting' | 'running' | 'ended' | 'finished';
+
+/** All that a restarted agent needs to go on with one execution. */
+export interface JournalEntry {
+  readonly version: 1;
+  readonly assignment: Assignment;
+  readonly phase: Phase;
+  readonly process?: ProcessIdentity;
+  readonly startedAt?: Millis;
+  readonly endedAt?: Millis;
+  /** Milliseconds that the run stood paused; they do not count towards its timeout. */
+  readonly pausedFor: Millis;
+  readonly pausedSince?: Millis;
+  readonly measured: Measured;
+  readonly ending?: Ending;
+  /** The last report, until it is acknowledged. */
+  readonly last?: Report;
+}
+
+/**
+ * One JSON file per execution, replaced as a whole (written beside, flushed, renamed, folder flushed), so that a crash at
+ * any moment leaves either the entry before or the entry after.
+ */
+export class Journal {
+  private readonly writing = new Map<string, Promise<void>>();
+
+  private constructor(private readonly folder: string) {}
+
+  static async open(data: string): Promise<Journal> {
+    const folder = join(data, 'journal');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return new Journal(folder);
+  }
+
+  /** Every entry that can be read; names of files that cannot are given to `unreadable`, which stay for a person to see. */
+  async entries(unreadable: (file: string) => void): Promise<JournalEntry[]> {
+    const entries: JournalEntry[] = [];
+    for (const file of (await readdir(this.folder)).sort()) {
+      if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
+      if (!file.endsWith('.json')) continue;
+      const entry = parseEntry(await readFile(join(this.folder, file), 'utf8'));
+      if (entry) entries.push(entry);
+      else {
+        unreadable(file);
+        await rename(join(this.folder, file), join(this.folder, `${file}.unreadable`));
+      }
+    }
+    return entries;
+  }
+
+  save(entry: JournalEntry): Promise<void> {
+    return this.inTurn(entry.assignment.executionId, () => this.replace(entry));
+  }
+
+  remove(executionId: string): Promise<void> {
+    return this.inTurn(executionId, () => rm(this.path(executionId), { force: true }));
+  }
+
+  private path(executionId: string): string {
+    return join(this.folder, `${executionId}.json`);
+  }
+
+  private async inTurn(executionId: string, act: () => Promise<void>): Promise<void> {
+    const turn = (this.writing.get(executionId) ?? Promise.resolve()).then(act, act);
+    this.writing.set(executionId, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.writing.get(executionId) === turn) this.writing.delete(executionId);
+    }
+  }
+
+  private async replace(entry: JournalEntry): Promise<void> {
+    const path = this.path(entry.assignment.executionId);
+    const file = await open(`${path}.tmp`, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(entry));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.tmp`, path);
+    await flushFolder(this.folder);
+  }
+}
+
+const parseEntry = (text: string): JournalEntry | undefined => {
+  try {
+    const entry = JSON.parse(text) as JournalEntry;
+    return entry.version === 1 && typeof entry.assignment.executionId === 'string' ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const flushFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};

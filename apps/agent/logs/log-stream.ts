@@ -1,0 +1,114 @@
+import type { LogAnswer } from '#contracts';
+import type { Random, Timers } from '#kernel';
+import { isTransient, Refused } from '../client/faults.js';
+import type { Http } from '../client/http.js';
+import { backoff, wait } from '../client/wait.js';
+import { readRange } from './read-range.js';
+
+export interface LogStreamOptions {
+  readonly executionId: string;
+  readonly stream: 'stdout' | 'stderr';
+  readonly file: string;
+  /** Bytes that are sent at most; what follows stays on the node's disk until the task's folder goes. */
+  readonly limit: number;
+  readonly refused: (error: unknown) => void;
+}
+
+const BATCH = 64 * 1024;
+const INTERVAL = 250;
+
+/**
+ * Sends one output file to the server while the task writes it.
+ *
+ * Modes: *following* looks every 250 ms for new bytes; *sending* puts them in pieces of at most 64 KiB, each at its offset,
+ * until the file's present end; *waiting* is a growing pause after no answer, from which sending starts again at the same
+ * offset. A 409 moves to the offset that the server expects. The loop ends when the writer is done (`finish`) and all
+ * is sent, when the limit is reached, when the server refuses the stream for good, or at `abort`.
+ */
+export class LogStream {
+  readonly done: Promise<void>;
+  private readonly stop = new AbortController();
+  private readonly look = new AbortController();
+  private offset = 0;
+  private complete = false;
+
+  constructor(
+    private readonly options: LogStreamOptions,
+    private readonly http: Http,
+    private readonly timers: Timers,
+    private readonly random: Random,
+  ) {
+    this.done = this.follow();
+  }
+
+  /** Nothing more will be written: send the rest, then end. */
+  finish(): void {
+    this.complete = true;
+    this.look.abort();
+  }
+
+  abort(): void {
+    this.stop.abort();
+    this.look.abort();
+  }
+
+  private async follow(): Promise<void> {
+    try {
+      while (!this.stop.signal.aborted) {
+        const last = this.complete;
+        if (await this.sendToEnd()) return;
+        if (last) return;
+        if (!this.complete) await wait(this.timers, INTERVAL, this.look.signal);
+      }
+    } catch (error) {
+      if (!this.stop.signal.aborted) this.options.refused(error);
+    }
+  }
+
+  /** Whether the limit was reached. */
+  private async sendToEnd(): Promise<boolean> {
+    const { file, limit } = this.options;
+    while (!this.stop.signal.aborted) {
+      const room = limit - this.offset;
+      if (room <= 0) {
+        await this.put(new TextEncoder().encode(`\n[log cut off by the agent at ${limit} bytes]\n`));
+        return true;
+      }
+      const bytes = await readRange(file, this.offset, Math.min(BATCH, room));
+      if (bytes.length === 0) return false;
+      await this.put(bytes);
+    }
+    return false;
+  }
+
+  /** Puts one piece, however often it takes; moves `offset` to where the server wants to go on. */
+  private async put(bytes: Uint8Array): Promise<void> {
+    const { executionId, stream } = this.options;
+    const path = `/executions/${executionId}/logs?stream=${stream}&offset=`;
+    for (let failures = 0; !this.stop.signal.aborted; failures += 1) {
+      try {
+        const call = { bytes, length: bytes.length, signal: this.stop.signal };
+        const answer = await this.http.json<Partial<LogAnswer>>('PUT', path + this.offset, call);
+        this.offset = answer.nextOffset ?? this.offset + bytes.length;
+        return;
+      } catch (error) {
+        const expected = expectedOffset(error);
+        if (expected !== undefined && expected !== this.offset) {
+          this.offset = expected;
+          return;
+        }
+        if (!isTransient(error)) throw error;
+        await wait(this.timers, backoff(failures, this.random), this.stop.signal);
+      }
+    }
+  }
+}
+
+const expectedOffset = (error: unknown): number | undefined => {
+  if (!(error instanceof Refused) || error.status !== 409) return undefined;
+  const details = error.problem['details'];
+  const nested =
+    typeof details === 'object' && details !== null && 'expected' in details ? details.expected : undefined;
+  const expected = Number(error.problem['expected'] ?? nested);
+  return Number.isSafeInteger(expected) && expected >= 0 ? expected : undefined;
+};

@@ -1,0 +1,64 @@
+import type { Timers } from '#kernel';
+import { wait } from '../client/wait.js';
+import type { TaskFolder } from '../runner/task-folder.js';
+import { LineSplitter, progressOfFile, progressOfLine } from './progress-lines.js';
+import type { ProgressTick } from './progress-lines.js';
+import { lastLines, readRange } from './read-range.js';
+
+const INTERVAL = 250;
+const PIECE = 256 * 1024;
+
+/**
+ * Looks every 250 ms at what a task wrote since the last look (standard output and progress file) and offers the newest
+ * tick in it. A look reads to the present end first, so that a file found half read offers its newest tick, not its
+ * oldest. It ends with `finish`, after one look at the rest.
+ */
+export class ProgressWatch {
+  private readonly lines = new LineSplitter();
+  private readonly stop = new AbortController();
+  private readonly watching: Promise<void>;
+  private offset = 0;
+  private lastFile = '';
+
+  constructor(
+    private readonly folder: TaskFolder,
+    private readonly timers: Timers,
+    private readonly offer: (tick: ProgressTick) => void,
+  ) {
+    this.watching = this.watch();
+  }
+
+  async finish(): Promise<void> {
+    this.stop.abort();
+    await this.watching;
+  }
+
+  private async watch(): Promise<void> {
+    while (!this.stop.signal.aborted) {
+      await this.look(false);
+      await wait(this.timers, INTERVAL, this.stop.signal);
+    }
+    await this.look(true);
+  }
+
+  private async look(last: boolean): Promise<void> {
+    let newest: ProgressTick | undefined;
+    const consider = (line: string): void => void (newest = progressOfLine(line) ?? newest);
+    for (;;) {
+      const bytes = await readRange(this.folder.stdout, this.offset, PIECE).catch(() => new Uint8Array(0));
+      if (bytes.length === 0) break;
+      this.offset += bytes.length;
+      this.lines.push(bytes).forEach(consider);
+    }
+    if (last) this.lines.end().forEach(consider);
+    newest = (await this.fromFile()) ?? newest;
+    if (newest) this.offer(newest);
+  }
+
+  private async fromFile(): Promise<ProgressTick | undefined> {
+    const content = (await lastLines(this.folder.progress, 5).catch(() => [])).join('\n');
+    if (content === this.lastFile) return undefined;
+    this.lastFile = content;
+    return progressOfFile(content);
+  }
+}

@@ -1,0 +1,44 @@
+import { destination, pino } from 'pino';
+import type { Logger } from 'pino';
+import { runAgent } from './agent.js';
+import { aborted } from './client/wait.js';
+import { readCommandLine, USAGE } from './config/command-line.js';
+import type { CommandLine } from './config/command-line.js';
+
+/** Starts the agent and answers the process's exit code once it is told to end: 0, 1 when it failed, 2 for wrong usage. */
+const main = async (): Promise<number> => {
+  let line: CommandLine | undefined;
+  try {
+    line = await readCommandLine(process.argv.slice(2), process.env);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    return 2;
+  }
+  if (!line) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const log = pino({ level: line.logLevel, base: { node: line.options.name } }, destination({ fd: 2, sync: true }));
+  // Once read, the token leaves the environment: nothing that this process starts may find it there.
+  delete process.env['ESCALON_TOKEN'];
+  return run(line, log);
+};
+
+const run = async ({ options }: CommandLine, log: Logger): Promise<number> => {
+  const ended = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.abort());
+  try {
+    const agent = await runAgent({ ...options, log }, ended.signal);
+    process.on('SIGHUP', () => void agent.probe());
+    process.stdout.write(`${JSON.stringify({ ready: true, nodeId: agent.nodeId })}\n`);
+    await aborted(ended.signal);
+    await agent.stop();
+    return 0;
+  } catch (error) {
+    if (ended.signal.aborted) return 0;
+    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'the agent cannot run');
+    return 1;
+  }
+};
+
+process.exit(await main());

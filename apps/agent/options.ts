@@ -1,0 +1,39 @@
+import type { Policy } from '#contracts';
+import type { Clock, Ids, Random, Timers } from '#kernel';
+import type { Logger } from 'pino';
+import type { InventoryOverrides, ProbeOptions } from './inventory/detect.js';
+
+/** What an agent needs to know. Only `url`, `data` and `name` have no default. */
+export interface AgentOptions {
+  /** The control plane's base address, without `/v1`: all that the agent ever has to reach. */
+  readonly url: string;
+  /** Folder for identity, journal, cache and tasks; of one agent only. */
+  readonly data: string;
+  /** The node's name: lower-case letters, digits and dashes, at most 63. */
+  readonly name: string;
+  /** Account that owns the machine; default `operator`. */
+  readonly owner?: string;
+  /** Default `local`. */
+  readonly institution?: string;
+  /** The enrolment token; needed once, for a name not enrolled yet. */
+  readonly token?: string;
+  readonly policy?: Policy;
+  readonly inventory?: InventoryOverrides;
+  readonly probes?: ProbeOptions;
+  /** Milliseconds between asking a task to end and killing it; default 5 000. */
+  readonly grace?: number;
+  /** Bytes of each output stream sent at most; default 64 MiB. */
+  readonly logLimit?: number;
+  /** Bytes that the input cache may keep; default 20 GiB. */
+  readonly cacheLimit?: number;
+  /** Bytes of one input at most; default 50 GiB. */
+  readonly largestInput?: number;
+  /** Whether inputs may come over plain `http:`; default false. */
+  readonly allowHttp?: boolean;
+  /** Whether the agent's end leaves tasks running for the next agent on the same data; default false. */
+  readonly detach?: boolean;
+  /** Default: no log. */
+  readonly log?: Logger;
+  /** Default: the system's own. */
+  readonly ports?: { readonly clock?: Clock; readonly timers?: Timers; readonly random?: Random; readonly ids?: Ids };
+}

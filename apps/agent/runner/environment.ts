@@ -1,0 +1,42 @@
+import { delimiter, dirname } from 'node:path';
+import type { Assignment } from '#contracts';
+import type { TaskFolder } from './task-folder.js';
+
+/** The agent's search path with the running Node's folder first, so that a task's `node` is the one in the inventory. */
+export const searchPath = (own = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'): string => {
+  const node = dirname(process.execPath);
+  return [node, ...own.split(delimiter).filter((folder) => folder !== node && folder !== '')].join(delimiter);
+};
+
+/**
+ * The variable that marks every process of a task, also those that left its process group. Its value names the agent's
+ * own folder, so agents side by side never take each other's.
+ */
+export const taskMarker = (folder: TaskFolder): string => `ESCALON_PROGRESS_FILE=${folder.progress}`;
+
+/**
+ * The task's whole environment: nothing of the agent's own (its token least of all) but the search path and language.
+ * The job's variables may change those, never the `ESCALON_` ones that tell the task its contract.
+ */
+export const taskEnvironment = (assignment: Assignment, folder: TaskFolder): Record<string, string> => {
+  const { contract, task } = assignment;
+  const gpus = contract.gpus.map(({ id }) => id).join(',');
+  return {
+    PATH: searchPath(),
+    HOME: folder.home,
+    TMPDIR: folder.temporary,
+    LANG: process.env['LANG'] ?? 'C.UTF-8',
+    ...task.env,
+    CUDA_VISIBLE_DEVICES: gpus,
+    ESCALON_JOB_ID: assignment.jobId,
+    ESCALON_EXECUTION_ID: assignment.executionId,
+    ESCALON_ATTEMPT: String(assignment.attempt),
+    ESCALON_PARTITION: String(task.partition),
+    ESCALON_PARTITIONS: String(task.partitions),
+    ESCALON_CPUS: String(contract.cpu),
+    ESCALON_MEMORY: String(contract.memory),
+    ESCALON_GPUS: gpus,
+    ...(contract.batchSize === undefined ? {} : { ESCALON_BATCH_SIZE: String(contract.batchSize) }),
+    ESCALON_PROGRESS_FILE: folder.progress,
+  };
+};

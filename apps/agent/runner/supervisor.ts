@@ -1,0 +1,31 @@
+/**
+ * Runs the task and writes how it ended, so that an agent that was away can still learn it. It outlives the signals that
+ * end the task (they go to the whole group), and its own `times` give the CPU time of every descendant that was waited
+ * for. Arguments: the exit file, then the command.
+ */
+export const SUPERVISOR = `trap : HUP INT QUIT TERM
+exit_file=$1
+shift
+"$@"
+code=$?
+{ echo "$code"; times; } > "$exit_file.tmp" && mv "$exit_file.tmp" "$exit_file"
+exit 0`;
+
+/** How the task ended. `code` above 128 is a signal as shells count it; `cpuSeconds` of the task and its children. */
+export interface ExitRecord {
+  readonly code: number;
+  readonly cpuSeconds: number;
+}
+
+const seconds = (text: string | undefined): number => {
+  const match = /^(\d+)m([\d.]+)s$/.exec(text ?? '');
+  return match ? Number(match[1]) * 60 + Number(match[2]) : 0;
+};
+
+/** Parses the exit file: the status, the shell's own times, its children's times. */
+export const parseExit = (text: string): ExitRecord | undefined => {
+  const [status, , children] = text.split('\n');
+  if (status === undefined || !/^\d+$/.test(status)) return undefined;
+  const [user, system] = (children ?? '').split(' ');
+  return { code: Number(status), cpuSeconds: seconds(user) + seconds(system) };
+};

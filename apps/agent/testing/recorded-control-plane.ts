@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Artifact, Assignment, DesiredState, EnrollRequest, Inventory, Report, ReportAnswer } from '#contracts';
+import { systemTimers } from '#kernel';
+
+const DEADLINE = 30_000;
+
+interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly bytes?: Buffer;
+}
+
+/**
+ * A control plane of one node over real HTTP that records what an agent says: what the agent's own tests talk to. It holds
+ * the protocol's promises (long poll, offsets, verified artifacts), but decides nothing.
+ */
+export class RecordedControlPlane {
+  readonly enrolments: EnrollRequest[] = [];
+  readonly enrolTokens: string[] = [];
+  readonly inventories: Inventory[] = [];
+  readonly reports: Report[] = [];
+  readonly artifacts = new Map<string, Buffer>();
+  readonly results = new Map<string, Artifact[]>();
+  readonly requests: string[] = [];
+  heartbeats = 0;
+  /** Executions whose reports are answered as no longer current. */
+  readonly stale = new Set<string>();
+  /** Artifacts that are delivered with other bytes than their digest says. */
+  readonly corrupt = new Set<string>();
+  /** Bytes of a log stream that the server claims to have lost, once: makes it answer 409. */
+  forgetLogs = 0;
+  private readonly logs = new Map<string, Buffer>();
+  private readonly assigned = new Map<string, Assignment>();
+  private revision = 0;
+  private changed = Promise.withResolvers<void>();
+  private happened = Promise.withResolvers<void>();
+  private server: Server | undefined;
+  private port = 0;
+
+  static async start(): Promise<RecordedControlPlane> {
+    const plane = new RecordedControlPlane();
+    await plane.up();
+    return plane;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Listens, on the same port as before. */
+  async up(): Promise<void> {
+    const server = createServer((request, response) => void this.serve(request, response));
+    this.server = server;
+    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve));
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  /** Breaks every connection and refuses new ones. */
+  async down(): Promise<void> {
+    const { server } = this;
+    if (!server) return;
+    this.server = undefined;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  assign(assignment: Assignment): void {
+    this.assigned.set(assignment.executionId, assignment);
+    this.change();
+  }
+
+  unassign(executionId: string): void {
+    this.assigned.delete(executionId);
+    this.change();
+  }
+
+  desire(executionId: string, desired: DesiredState): void {
+    const assignment = this.assigned.get(executionId);
+    if (assignment) this.assign({ ...assignment, desired });
+  }
+
+  reportsOf(executionId: string): Report[] {
+    return this.reports.filter((report) => report.executionId === executionId);
+  }
+
+  typesOf(executionId: string): string[] {
+    return this.reportsOf(executionId).map(({ type }) => type);
+  }
+
+  log(executionId: string, stream: 'stdout' | 'stderr'): string {
+    return (this.logs.get(`${executionId}/${stream}`) ?? Buffer.alloc(0)).toString();
+  }
+
+  store(content: string | Buffer): string {
+    const bytes = Buffer.from(content);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    this.artifacts.set(sha256, bytes);
+    return sha256;
+  }
+
+  /** Waits for a report of this type. */
+  async reported<Type extends Report['type']>(executionId: string, type: Type): Promise<Report & { type: Type }> {
+    const found = (): Report | undefined => this.reportsOf(executionId).find((report) => report.type === type);
+    await this.until(() => found() !== undefined, `${type} of ${executionId}`);
+    return found() as Report & { type: Type };
+  }
+
+  /** Waits until `condition` holds, looking after every request; fails after half a minute, telling what was heard. */
+  async until(condition: () => boolean, what: string): Promise<void> {
+    let late = false;
+    const deadline = systemTimers.after(DEADLINE, () => {
+      late = true;
+      this.happen();
+    });
+    try {
+      while (!condition()) {
+        if (late) throw new Error(`never happened: ${what}; heard ${JSON.stringify(this.reports)}`);
+        await this.happened.promise;
+      }
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  private change(): void {
+    this.revision += 1;
+    this.changed.resolve();
+    this.changed = Promise.withResolvers();
+  }
+
+  private happen(): void {
+    this.happened.resolve();
+    this.happened = Promise.withResolvers();
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+      const reply = await this.answer(request, Buffer.concat(chunks));
+      if (response.destroyed) return;
+      response.statusCode = reply.status;
+      if (reply.bytes) response.setHeader('content-length', reply.bytes.length);
+      response.end(reply.bytes ?? JSON.stringify(reply.body ?? {}));
+    } catch {
+      response.destroy();
+    } finally {
+      this.happen();
+    }
+  }
+
+  private async answer(request: IncomingMessage, body: Buffer): Promise<Reply> {
+    const url = new URL(request.url ?? '/', 'http://x');
+    const [, , kind = '', id = '', verb = ''] = url.pathname.split('/');
+    this.requests.push(`${request.method} ${url.pathname}`);
+    const json = (): unknown => JSON.parse(body.toString());
+    switch (`${request.method} ${kind} ${kind === 'artifacts' ? '' : verb || id}`.trim()) {
+      case 'POST nodes enroll':
+        this.enrolments.push(json() as EnrollRequest);
+        this.enrolTokens.push(request.headers.authorization ?? '');
+        return {
+          status: 201,
+          body: { nodeId: (json() as EnrollRequest).name, token: 'node-token', heartbeatInterval: 1 },
+        };
+      case 'PUT nodes inventory':
+        this.inventories.push(json() as Inventory);
+        return { status: 200 };
+      case 'POST nodes heartbeat':
+        this.heartbeats += 1;
+        return { status: 200 };
+      case 'GET nodes assignments':
+        return this.assignments(url, request);
+      case 'POST nodes reports':
+        return { status: 200, body: (json() as Report[]).map((report) => this.record(report)) };
+      case 'PUT executions logs':
+        return this.appendLog(`${id}/${url.searchParams.get('stream')}`, Number(url.searchParams.get('offset')), body);
+      case 'HEAD artifacts':
+        return { status: this.artifacts.has(id) ? 200 : 404 };
+      case 'GET artifacts':
+        return this.artifact(id);
+      case 'PUT artifacts':
+        return { status: this.store(body) === id ? 201 : 422 };
+      case 'GET jobs results':
+        return this.results.has(id) ? { status: 200, body: { items: this.results.get(id) } } : { status: 404 };
+      default:
+        if (kind !== 'executions') return { status: 404 };
+        return { status: 200, body: this.record({ ...(json() as object), executionId: id, type: verb } as Report) };
+    }
+  }
+
+  private record(report: Report): ReportAnswer {
+    this.reports.push(report);
+    const { executionId } = report;
+    if (this.stale.has(executionId)) return { executionId, accepted: false, reason: 'no longer current' };
+    if (report.type === 'succeed' || report.type === 'fail') this.unassign(executionId);
+    return { executionId, accepted: true };
+  }
+
+  private async assignments(url: URL, request: IncomingMessage): Promise<Reply> {
+    if (url.searchParams.get('after') === String(this.revision)) {
+      const over = Promise.withResolvers<void>();
+      const timer = systemTimers.after(25_000, over.resolve);
+      request.socket.once('close', () => over.resolve());
+      await Promise.race([this.changed.promise, over.promise]);
+      timer.cancel();
+    }
+    return { status: 200, body: { revision: String(this.revision), executions: [...this.assigned.values()] } };
+  }
+
+  private appendLog(key: string, offset: number, bytes: Buffer): Reply {
+    const had = this.logs.get(key) ?? Buffer.alloc(0);
+    const held = had.subarray(0, had.length - Math.min(this.forgetLogs, had.length));
+    this.forgetLogs = 0;
+    this.logs.set(key, held);
+    if (offset > held.length) return { status: 409, body: { code: 'LOG_GAP', expected: held.length } };
+    const fresh = bytes.subarray(held.length - offset);
+    this.logs.set(key, Buffer.concat([held, fresh]));
+    return { status: 200, body: { nextOffset: held.length + fresh.length } };
+  }
+
+  private artifact(sha256: string): Reply {
+    const bytes = this.artifacts.get(sha256);
+    if (!bytes) return { status: 404, body: { code: 'ARTIFACT_NOT_FOUND' } };
+    return { status: 200, bytes: this.corrupt.has(sha256) ? Buffer.from(`not ${bytes.toString()}`) : bytes };
+  }
+}
