@@ -1,5 +1,6 @@
 export { Nested, NestedList, Optional, Required } from './decorators.js';
 export type { InputClass, NestedOptions } from './decorators.js';
+export { instantOf, instantRule } from './instants.js';
 export { bytesOf, duration, secondsIfValid, secondsOf, size } from './measures.js';
 export type { Measure } from './measures.js';
 export { below, fault, isRecord, NO_FAULTS, shown, step } from './rule.js';
@@ -9,4 +10,4 @@ export type { ListLimits, Range, TextLimits } from './rules.js';
 export { DEFAULT_LIMITS } from './shape.js';
 export type { ShapeLimits } from './shape.js';
 export { closest, didYouMean } from './suggest.js';
-export { toErrors, validateInput } from './validate-input.js';
+export { checkEach, mapChecked, plain, refuse, validateInput } from './validate-input.js';

@@ -82,10 +82,37 @@ export const validateInput = <Input extends object>(
   limits: ShapeLimits = DEFAULT_LIMITS,
 ): Checked<Input> => {
   const shape = shapeFaults(input, limits);
-  if (shape.length > 0 || !isRecord(input)) return { ok: false, errors: toErrors(shape) };
+  if (shape.length > 0 || !isRecord(input)) return refuse(shape);
   const unknown: Fault[] = [];
   const value = instantiate(type, input, unknown, '') as Input;
   const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
   const faults = [...unknown, ...faultsOf(errors)];
-  return faults.length === 0 ? { ok: true, value } : { ok: false, errors: toErrors(faults) };
+  return faults.length === 0 ? { ok: true, value } : refuse(faults);
+};
+
+/** The answer that names these mistakes. */
+export const refuse = (faults: readonly Fault[]): Checked<never> => ({ ok: false, errors: toErrors(faults) });
+
+/** A checked input as plain data, without its classes: what events and answers are made of. */
+export const plain = <Value>(checked: Value): Value => structuredClone(checked);
+
+/** Goes on with the value of an input that passed, or hands its mistakes through. */
+export const mapChecked = <From, To>(checked: Checked<From>, make: (value: From) => To): Checked<To> =>
+  checked.ok ? { ok: true, value: make(checked.value) } : checked;
+
+/** Checks each item of a list by its own parser; the mistakes carry the item's index. */
+export const checkEach = <Item>(
+  input: unknown,
+  max: number,
+  parse: (item: unknown) => Checked<Item>,
+): Checked<readonly Item[]> => {
+  if (!Array.isArray(input)) return refuse(fault('WRONG_TYPE', 'must be a list'));
+  if (input.length > max) return refuse(fault('TOO_LONG', `has ${input.length} items, over ${max}`));
+  const items = input.map((item: unknown) => parse(item));
+  const errors = items.flatMap((item, index) =>
+    item.ok ? [] : item.errors.map((error) => ({ ...error, pointer: step(index) + error.pointer })),
+  );
+  return errors.length > 0
+    ? { ok: false, errors: errors.slice(0, MAX_ERRORS) }
+    : { ok: true, value: items.flatMap((item) => (item.ok ? [item.value] : [])) };
 };
