@@ -1,5 +1,4 @@
 export type * from './agent-protocol.js';
-export { foldArchitecture } from './architecture.js';
 export { currentVersion, EVENT_TYPES, isEventType } from './events/registry.js';
 export type { EventType } from './events/registry.js';
 export { NewerEventVersion, upcast, upcastRecorded } from './events/upcast.js';

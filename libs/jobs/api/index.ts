@@ -1,4 +1,4 @@
-export { JobSpecDto, PROFILES } from './dto/job-spec.dto.js';
+export { parsePriority, parseReason, parseReport, parseReports, parseRerun } from './dto/index.js';
 export { canonicalFingerprint } from './fingerprint.js';
 export { parseJobSpec } from './job-file.js';
 export type { ParsedJob } from './job-file.js';

@@ -1,4 +1,4 @@
-import { foldArchitecture } from '#contracts';
+import { foldArchitecture } from '#placement';
 import { bytesOf, secondsOf } from '#platform/validation';
 import type { Measure } from '#platform/validation';
 import type {

@@ -1,20 +1,23 @@
-import { fault, first, NO_FAULTS, shown, text } from '#platform/validation';
+import { parseConstraint, parseVersionRange } from '#placement';
+import type { SyntaxProblem } from '#placement';
+import { fault, first, NO_FAULTS, text } from '#platform/validation';
 import type { Rule } from '#platform/validation';
 
-/** A range of versions as packages name them: `>=20`, `1.26.x`, `^3 || 5`. */
-export const versionRange: Rule = first(text({ max: 256 }), (value) =>
-  /^[\w\s.,*<>=!~^|+-]+$/.test(String(value)) && /[\d*x]/i.test(String(value))
-    ? NO_FAULTS
-    : fault('MALFORMED', `is no range of versions: ${shown(value)}`),
-);
+/* Texts that the placement reads: whoever runs it decides what they mean, so its own parsers check them. */
 
-const KEY = '[A-Za-z0-9._/-]+';
-const VALUE = '(?:"(?:[^"\\\\]|\\\\.)*"|[^\\s",()]+)';
-const CONSTRAINT = new RegExp(
-  `^\\s*(?:!?\\s*${KEY}|${KEY}\\s*(?:==|=|!=|>=|<=|>|<)\\s*${VALUE}|${KEY}\\s+(?:in|notin)\\s*\\(\\s*${VALUE}(?:\\s*,\\s*${VALUE})*\\s*\\))\\s*$`,
-);
+const readBy = (parse: (text: string) => { readonly kind: string } | SyntaxProblem): Rule =>
+  first(text({ max: 1024 }), (value) => {
+    const parsed = parse(String(value));
+    return isProblem(parsed)
+      ? fault('MALFORMED', `is not understood at character ${parsed.position + 1}: ${parsed.message}`)
+      : NO_FAULTS;
+  });
+
+const isProblem = (parsed: { readonly kind: string } | SyntaxProblem): parsed is SyntaxProblem =>
+  parsed.kind === 'problem';
+
+/** A range of versions as packages name them: `>=20`, `1.26.x`, `^3 || 5`. */
+export const versionRange: Rule = readBy(parseVersionRange);
 
 /** A condition on a node's attributes: `region in (br, eu)`, `!spot`. */
-export const constraint: Rule = first(text({ max: 1024 }), (value) =>
-  CONSTRAINT.test(String(value)) ? NO_FAULTS : fault('MALFORMED', `is no constraint: ${shown(value)}`),
-);
+export const constraint: Rule = readBy(parseConstraint);

@@ -1,3 +1,4 @@
+import { PROFILE_NAMES } from '#placement';
 import {
   choice,
   identifier,
@@ -41,9 +42,6 @@ import {
   TimeoutsDto,
   WeightsDto,
 } from './job-parts.dto.js';
-
-/** The profiles that a job may name; `weights` take the place of one. */
-export const PROFILES: readonly string[] = ['balanced', 'cpu', 'gpu', 'memory', 'interactive', 'long', 'cheap'];
 
 const architecture = text({ max: 32, form: /^[A-Za-z0-9_-]+$/, says: 'an architecture such as x64 or arm64' });
 
@@ -114,7 +112,8 @@ export class JobSpecDto {
   @Optional(list(insidePath))
   outputs?: readonly string[];
 
-  @Optional(choice(PROFILES))
+  /** `weights` take the place of one. */
+  @Optional(choice(PROFILE_NAMES))
   profile?: string;
 
   @Nested(() => WeightsDto, { optional: true, rules: [someWeight] })

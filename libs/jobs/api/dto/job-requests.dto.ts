@@ -1,0 +1,32 @@
+import { isRecord, mapChecked, Optional, plain, Required, text, validateInput, whole } from '#platform/validation';
+import type { Checked } from '#platform/validation';
+
+/* What people ask of a job that is there. */
+
+const NO_REASON = 'no reason given';
+
+export class ReasonDto {
+  @Optional(text({ min: 0, max: 1000 }))
+  reason?: string;
+}
+
+export class PriorityDto {
+  @Required(whole(0, 100))
+  priority!: number;
+}
+
+export class RerunDto {
+  @Optional((value) => (isRecord(value) ? [] : [{ at: '', code: 'WRONG_TYPE', message: 'must be an object' }]))
+  changes?: Readonly<Record<string, unknown>>;
+}
+
+/** An absent body is one without a reason, which the history then says. */
+export const parseReason = (input: unknown): Checked<{ readonly reason: string }> =>
+  mapChecked(validateInput(ReasonDto, input ?? {}), ({ reason }) => ({ reason: reason?.trim() || NO_REASON }));
+
+export const parsePriority = (input: unknown): Checked<{ readonly priority: number }> =>
+  mapChecked(validateInput(PriorityDto, input), plain);
+
+/** `changes` are fields of the job file that take the place of the former ones; the whole is parsed as a job file then. */
+export const parseRerun = (input: unknown): Checked<{ readonly changes?: Readonly<Record<string, unknown>> }> =>
+  mapChecked(validateInput(RerunDto, input ?? {}), plain);
