@@ -1,0 +1,1 @@
+export { parseDrain, parseEnrollment, parseHeartbeat, parseInventory, parsePolicy } from './dto/index.js';

@@ -1,0 +1,2 @@
+export { parseProjectConfig, ProjectConfigDto, QuotaDto } from './project.dto.js';
+export type { ProjectConfig } from './project.dto.js';

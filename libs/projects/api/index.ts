@@ -1,0 +1,2 @@
+export { parseProjectConfig } from './dto/index.js';
+export type { ProjectConfig } from './dto/index.js';
