@@ -1,0 +1,1 @@
+export { ArtifactsController } from './artifacts.controller.js';

@@ -1,0 +1,2 @@
+export { DigestMismatch, LocalArtifactStore, UploadGap } from './artifact-store.js';
+export { LogOffsetGap, LogStore } from './log-store.js';
