@@ -1,0 +1,4 @@
+export { projectInMemory } from './memory-tables.js';
+export type { TableContents } from './memory-tables.js';
+export { startTestPostgres } from './postgres.js';
+export type { TestPostgres } from './postgres.js';
