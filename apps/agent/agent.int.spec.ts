@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runAgent } from './agent.js';
 import type { AgentOptions, RunningAgent } from './agent.js';
 import { processTable } from './runner/process-table.js';
+import type { JournalEntry } from './journal/journal.js';
 import { someAssignment } from './testing/assignments.js';
+import { eventually } from './testing/eventually.js';
 import { RecordedControlPlane } from './testing/recorded-control-plane.js';
 
 const GIB = 2 ** 30;
@@ -43,6 +45,17 @@ afterEach(async () => {
 
 const sh = (script: string): string[] => ['sh', '-c', script];
 
+/** A task that does `before`, waits for `go`, then does `after`. */
+const untilGo = (before: string, after: string): string[] =>
+  sh(`${before}; while [ ! -e '${join(data, 'go')}' ]; do sleep 0.02; done; ${after}`);
+
+const go = (): Promise<void> => writeFile(join(data, 'go'), '');
+
+const journalled = (executionId: string): Partial<JournalEntry> => {
+  const file = join(data, 'journal', `${executionId}.json`);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as JournalEntry) : {};
+};
+
 const runs = (marker: string): boolean =>
   processTable().some(({ pid }) => {
     try {
@@ -77,7 +90,7 @@ describe('an agent at work', () => {
 
   it('A-48 counts the CPU time of the whole process tree', async () => {
     await begin();
-    const burn = 'const end = Date.now() + 400; while (Date.now() < end); ';
+    const burn = 'while (process.cpuUsage().user < 300_000);';
     plane.assign(someAssignment('job1.e1', sh(`node -e '${burn}' & node -e '${burn}' & wait`)));
 
     const { consumption } = await plane.reported('job1.e1', 'succeed');
@@ -146,7 +159,7 @@ describe('an agent at work', () => {
     await plane.reported('job2.e1', 'succeed');
 
     expect(plane.typesOf('job1.e1')).toEqual(['confirm']);
-    expect(await readdir(join(data, 'journal'))).toEqual([]);
+    expect(await readdir(join(data, 'journal'))).not.toContain('job1.e1.json');
   });
 
   it('keeps its id and token, readable by itself only, and shows the token when it comes back', async () => {
@@ -225,10 +238,8 @@ describe('progress, pause and stop', () => {
 
     plane.desire('job1.e1', 'pause');
     await plane.reported('job1.e1', 'pause');
-    const entry = JSON.parse(readFileSync(join(data, 'journal', 'job1.e1.json'), 'utf8')) as {
-      process: { pid: number };
-    };
-    const group = processTable().filter(({ group }) => group === entry.process.pid);
+    await eventually(() => journalled('job1.e1').process !== undefined, 'the process is recorded');
+    const group = processTable().filter(({ group }) => group === journalled('job1.e1').process?.pid);
     expect(group.length).toBeGreaterThan(1);
     expect(group.every(({ state }) => state === 'T')).toBe(true);
 
@@ -338,11 +349,11 @@ describe('inputs', () => {
       { source: `sha256:${one}`, path: 'data/one.txt' },
       { source: 'job:job0/out/two.txt', path: 'two.txt' },
     ];
-    const command = sh('cat data/one.txt two.txt; echo spoilt > data/one.txt');
+    const command = sh('cat data/one.txt; cat two.txt; echo spoilt > data/one.txt');
     plane.assign(someAssignment('job1.e1', command, {}, { inputs }));
     plane.assign(someAssignment('job2.e1', command, {}, { inputs: inputs.slice(0, 1) }));
     const first = await plane.reported('job1.e1', 'succeed');
-    await plane.until(() => plane.typesOf('job2.e1').length > 2, 'the second task is over');
+    const second = await plane.reported('job2.e1', 'succeed');
     plane.assign(
       someAssignment('job3.e1', ['cat', 'one.txt'], {}, { inputs: [{ source: `sha256:${one}`, path: 'one.txt' }] }),
     );
@@ -352,7 +363,7 @@ describe('inputs', () => {
     expect(plane.log('job3.e1', 'stdout')).toBe('one\n');
     expect(plane.requests.filter((request) => request.startsWith('GET /v1/artifacts/'))).toHaveLength(2);
     expect(plane.typesOf('job3.e1')).toEqual(['confirm', 'start', 'succeed']);
-    expect(first.consumption.bytesIn).toBe(8);
+    expect(first.consumption.bytesIn + second.consumption.bytesIn).toBe(8);
     expect(third.consumption.bytesIn).toBe(0);
   });
 
@@ -381,18 +392,39 @@ describe('a server that is away', () => {
 
   it('A-47 gets the result, the logs and the artifacts of what ended meanwhile', async () => {
     await begin();
-    plane.assign(someAssignment('job1.e1', sh('echo up; read x < go; echo end; echo 42 > out'), { outputs: ['out'] }));
-    const fifo = join(data, 'tasks', 'job1.e1', 'work', 'go');
-    plane.assign(someAssignment('job2.e1', sh(`mkfifo '${fifo}'`)));
-    await plane.reported('job2.e1', 'succeed');
-    await plane.reported('job1.e1', 'start');
+    plane.assign(someAssignment('job1.e1', untilGo('echo up', 'echo end; echo 42 > out'), { outputs: ['out'] }));
+    await plane.until(() => plane.log('job1.e1', 'stdout') === 'up\n', 'the task is up');
+
+    await plane.down();
+    await go();
+    await eventually(() => journalled('job1.e1').phase === 'ended', 'the task ended');
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'start']);
+    await plane.up();
+
+    expect(await plane.reported('job1.e1', 'succeed')).toMatchObject({ exitCode: 0, artifacts: [{ path: 'out' }] });
+    expect(plane.log('job1.e1', 'stdout')).toBe('up\nend\n');
+    expect(plane.typesOf('job1.e1').filter((type) => type === 'succeed')).toHaveLength(1);
   });
 
   it('resumes logs where the server says after a 409', async () => {
     await begin();
-    plane.assign(someAssignment('job1.e1', sh('echo first; while [ ! -e more ]; do sleep 0.05; done; echo second')));
+    plane.assign(someAssignment('job1.e1', untilGo('echo first', 'echo second')));
     await plane.until(() => plane.log('job1.e1', 'stdout') === 'first\n', 'the first line');
+
     plane.forgetLogs = 3;
-    plane.desire('job1.e1', 'run');
+    await go();
+    await plane.reported('job1.e1', 'succeed');
+
+    expect(plane.log('job1.e1', 'stdout')).toBe('first\nsecond\n');
+  });
+
+  it('cuts logs off at their limit', async () => {
+    await begin({ logLimit: 100_000 });
+    plane.assign(someAssignment('job1.e1', sh('yes 123456789 | head -n 20000')));
+    await plane.reported('job1.e1', 'succeed');
+
+    const log = plane.log('job1.e1', 'stdout');
+    expect(log.slice(0, 100_000)).toBe('123456789\n'.repeat(10_000));
+    expect(log.slice(100_000)).toBe('\n[log cut off by the agent at 100000 bytes]\n');
   });
 });

@@ -3,6 +3,7 @@ import type { AssignmentsAnswer, EnrollRequest } from '#contracts';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import { pino } from 'pino';
+import { messageOf } from './client/errors.js';
 import type { Logger } from 'pino';
 import { Refused } from './client/faults.js';
 import { Http } from './client/http.js';
@@ -174,7 +175,7 @@ class Agent {
         this.executions.reconcile(answer);
       } catch (error) {
         if (this.stopped.signal.aborted) return;
-        this.log.warn({ reason: String(error) }, 'no assignments');
+        this.log.warn({ reason: messageOf(error) }, 'no assignments');
         if (error instanceof Refused && [401, 403, 404].includes(error.status)) await this.enrolAgain();
         await wait(this.ports.timers, backoff(failures, this.ports.random, 5_000), this.stopped.signal);
         failures += 1;
@@ -195,7 +196,7 @@ class Agent {
     try {
       await enrol(enrolment, this.http, timers, random, this.log, this.stopped.signal);
     } catch (error) {
-      if (!this.stopped.signal.aborted) this.log.error({ reason: String(error) }, 'the node could not enrol again');
+      if (!this.stopped.signal.aborted) this.log.error({ reason: messageOf(error) }, 'the node could not enrol again');
     }
   }
 }

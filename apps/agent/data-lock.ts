@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from './client/errors.js';
 import { identityOf, isAlive } from './runner/process-identity.js';
 import type { ProcessIdentity } from './runner/process-identity.js';
 
@@ -20,7 +21,7 @@ export const lockData = async (data: string): Promise<() => Promise<void>> => {
       await writeFile(path, JSON.stringify(identityOf(process.pid)), { flag: 'wx', mode: 0o600 });
       return () => rm(path, { force: true });
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
       const holder = parse(await readFile(path, 'utf8').catch(() => ''));
       if (holder && isAlive(holder)) throw new DataFolderInUse(data, holder.pid);
       await rm(path, { force: true });

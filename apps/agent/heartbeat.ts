@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os';
 import type { HeartbeatRequest } from '#contracts';
 import type { Timer, Timers } from '#kernel';
+import { messageOf } from './client/errors.js';
 import type { Logger } from 'pino';
 import type { Http } from './client/http.js';
 import { freeDisk, freeMemory } from './inventory/detect.js';
@@ -42,7 +43,7 @@ export class Heartbeat {
       };
       await this.http.json('POST', `/nodes/${this.nodeId}/heartbeat`, { body, timeout: Math.max(timeout, 2_000) });
     } catch (error) {
-      this.log.debug({ reason: String(error) }, 'a heartbeat failed');
+      this.log.debug({ reason: messageOf(error) }, 'a heartbeat failed');
     } finally {
       this.beating = false;
     }

@@ -1,6 +1,7 @@
 import { destination, pino } from 'pino';
 import type { Logger } from 'pino';
 import { runAgent } from './agent.js';
+import { messageOf } from './client/errors.js';
 import { aborted } from './client/wait.js';
 import { readCommandLine, USAGE } from './config/command-line.js';
 import type { CommandLine } from './config/command-line.js';
@@ -11,7 +12,7 @@ const main = async (): Promise<number> => {
   try {
     line = await readCommandLine(process.argv.slice(2), process.env);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    process.stderr.write(`${messageOf(error)}\n${USAGE}`);
     return 2;
   }
   if (!line) {
@@ -36,7 +37,7 @@ const run = async ({ options }: CommandLine, log: Logger): Promise<number> => {
     return 0;
   } catch (error) {
     if (ended.signal.aborted) return 0;
-    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'the agent cannot run');
+    log.fatal({ reason: messageOf(error) }, 'the agent cannot run');
     return 1;
   }
 };

@@ -1,10 +1,16 @@
+import { messageOf } from './errors.js';
+
 /** No answer: the server could not be reached, broke off, or took too long. */
 export class Unreachable extends Error {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message || cause.name : String(cause), { cause });
+    super(causeOf(cause), { cause });
     this.name = 'Unreachable';
   }
 }
+
+/** `fetch` says only that it failed; why is in the error behind it. */
+const causeOf = (error: unknown): string =>
+  messageOf(typeof error === 'object' && error !== null && 'cause' in error ? (error.cause ?? error) : error);
 
 /** The server answered with an error status; `problem` is its `application/problem+json` body, or empty. */
 export class Refused extends Error {

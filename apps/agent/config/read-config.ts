@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
 import { parse } from 'yaml';
 import type { Policy } from '#contracts';
+import { messageOf } from '../client/errors.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions } from '../options.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
@@ -58,7 +59,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   try {
     config = parse(text) ?? {};
   } catch (error) {
-    throw new BadConfig(source, [error instanceof Error ? error.message : String(error)]);
+    throw new BadConfig(source, [messageOf(error)]);
   }
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, formats: { regex: isPattern } });
   const mistakes = ajv.validate(CONFIG_SCHEMA, config) ? [] : (ajv.errors ?? []).map(describe);

@@ -1,6 +1,7 @@
 import type { EnrollAnswer, EnrollRequest } from '#contracts';
 import type { Random, Timers } from '#kernel';
 import type { Logger } from 'pino';
+import { messageOf } from '../client/errors.js';
 import { isTransient, Refused } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
@@ -16,7 +17,7 @@ export interface Enrolment {
 /** Enrolment that can never succeed as asked: a taken name, a wrong token, a bad inventory. */
 export class EnrolmentRefused extends Error {
   constructor(cause: unknown) {
-    super(`enrolment refused: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`enrolment refused: ${messageOf(cause)}`, { cause });
     this.name = 'EnrolmentRefused';
   }
 }
@@ -46,7 +47,7 @@ export const enrol = async (
       signal.throwIfAborted();
       if (error instanceof Refused && (error.status === 401 || !isTransient(error))) throw new EnrolmentRefused(error);
       if (!isTransient(error)) throw error;
-      log.warn({ reason: String(error) }, 'enrolment waits for the server');
+      log.warn({ reason: messageOf(error) }, 'enrolment waits for the server');
       await wait(timers, backoff(failures, random), signal);
     }
   }

@@ -1,4 +1,5 @@
 import type { FailureClass } from '#contracts';
+import { isDiskFull, messageOf } from '../client/errors.js';
 
 /** Why an execution did not succeed. `code` is stable, for programs; `message` names the values, for people. */
 export interface Failure {
@@ -31,14 +32,10 @@ export class ExecutionFault extends Error {
   }
 }
 
-const DISK_FULL = new Set(['ENOSPC', 'EDQUOT']);
-
 /** The failure that an error means: a stated one as it is, a full disk as `resource`, the rest as the node's own trouble. */
 export const failureOf = (error: unknown, doing: string): Failure => {
   if (error instanceof ExecutionFault) return error.failure;
-  const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return DISK_FULL.has(code)
+  return isDiskFull(error)
     ? failure('resource', 'disk-full', `no space left on the node's disk while ${doing}`)
-    : failure('infrastructure', 'agent-fault', `${doing}: ${message}`);
+    : failure('infrastructure', 'agent-fault', `${doing}: ${messageOf(error)}`);
 };

@@ -1,5 +1,6 @@
 import type { Artifact, Assignment, DesiredState, Report } from '#contracts';
 import type { Millis } from '#kernel';
+import { messageOf } from '../client/errors.js';
 import { aborted, within } from '../client/wait.js';
 import type { JournalEntry } from '../journal/journal.js';
 import { LogStream } from '../logs/log-stream.js';
@@ -9,6 +10,7 @@ import { collectOutputs } from '../outputs/collect.js';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
 import { findCommand } from '../runner/find-command.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
+import { processInfo } from '../runner/process-table.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
@@ -177,7 +179,8 @@ export class Execution {
       const [name = '', ...rest] = task.command;
       const program = await this.program(name, environment['PATH'] ?? searchPath());
       await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
-      started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers);
+      const firstLook = (pid: number): void => this.meter.sample([processInfo(pid) ?? []].flat(), pid);
+      started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers, firstLook);
     } catch (error) {
       return this.finish(failureOf(error, 'starting the task'));
     }
@@ -306,7 +309,7 @@ export class Execution {
 
   /** A fault of the agent's own (its disk, most likely): nothing may go on running unseen, and the server is told. */
   private async giveUp(error: unknown): Promise<void> {
-    this.host.log.error({ executionId: this.id, reason: String(error) }, 'an execution was given up');
+    this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'an execution was given up');
     const { executionId, fencingToken } = this.assignment;
     const reason = failureOf(error, 'keeping the journal');
     this.run?.stop(reason);
@@ -327,7 +330,7 @@ export class Execution {
   private followLogs(): void {
     if (this.logs.length > 0) return;
     const refused = (error: unknown): void =>
-      this.host.log.warn({ executionId: this.id, reason: String(error) }, 'logs were refused');
+      this.host.log.warn({ executionId: this.id, reason: messageOf(error) }, 'logs were refused');
     this.logs = (['stdout', 'stderr'] as const).map((stream) => {
       const options = { executionId: this.id, stream, file: this.folder[stream], limit: this.host.logLimit, refused };
       return new LogStream(options, this.host.http, this.host.timers, this.host.random);

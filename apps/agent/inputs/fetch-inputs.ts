@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { AssignedInput } from '#contracts';
 import type { Random, Timers } from '#kernel';
+import { isDiskFull, messageOf } from '../client/errors.js';
 import { isTransient, Refused, Unreachable } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
@@ -123,7 +124,7 @@ export class InputFetcher {
   private async fetchWeb(url: string, path: string, received: (bytes: number) => void): Promise<void> {
     await rm(path, { force: true });
     const answer = await fetch(url, { signal: this.stopped.signal }).catch((error: unknown) => {
-      throw new Unreachable(error instanceof Error ? (error.cause ?? error) : error);
+      throw new Unreachable(error);
     });
     if (!isWebAddress(answer.url || url, this.limits.allowHttp))
       throw fault('input-source', `${url} leads to ${answer.url}`);
@@ -158,8 +159,3 @@ export class InputFetcher {
 
 /** What arrived is not what its digest says. */
 class WrongBytes extends Error {}
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');

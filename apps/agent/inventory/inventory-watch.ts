@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Inventory } from '#contracts';
 import type { Timer, Timers } from '#kernel';
+import { messageOf } from '../client/errors.js';
 import type { Logger } from 'pino';
 
 const INTERVAL = 10 * 60_000;
@@ -40,7 +41,7 @@ export class InventoryWatch {
   look(): Promise<void> {
     this.looking ??= this.lookOnce()
       .catch((error: unknown) =>
-        this.log.warn({ reason: String(error) }, 'the inventory could not be brought up to date'),
+        this.log.warn({ reason: messageOf(error) }, 'the inventory could not be brought up to date'),
       )
       .finally(() => (this.looking = undefined));
     return this.looking;

@@ -5,7 +5,7 @@ import type { ProcessInfo } from '../runner/process-table.js';
 type Look = (table: readonly ProcessInfo[]) => void;
 
 const INTERVAL = 1_000;
-const FIRST_LOOKS = [0, 20, 100, 300, 600];
+const EARLY_LOOKS = [20, 100, 300, 600];
 
 /**
  * Reads the process table once a second for all tasks together, and a few times early in each task's life so that a
@@ -17,11 +17,12 @@ export class Sampler {
 
   constructor(private readonly timers: Timers) {}
 
-  /** Calls `look` with each new table until the returned function is called. */
+  /** Calls `look` now and with each new table until the returned function is called. */
   watch(look: Look): () => void {
+    look(processTable());
     this.looks.add(look);
     this.timer ??= this.timers.every(INTERVAL, () => this.all());
-    const early = FIRST_LOOKS.map((delay) => this.timers.after(delay, () => look(processTable())));
+    const early = EARLY_LOOKS.map((delay) => this.timers.after(delay, () => look(processTable())));
     return () => {
       this.looks.delete(look);
       for (const timer of early) timer.cancel();

@@ -1,5 +1,6 @@
 import type { Report, ReportAnswer } from '#contracts';
 import type { Random, Timers } from '#kernel';
+import { messageOf } from '../client/errors.js';
 import type { Logger } from 'pino';
 import { isTransient } from '../client/faults.js';
 import type { Http } from '../client/http.js';
@@ -88,7 +89,7 @@ export class ReportQueue {
       } catch (error) {
         if (this.stopped.signal.aborted) return batch.forEach(({ settle }) => settle(DROPPED));
         this.waiting.unshift(...batch);
-        this.log.warn({ waiting: this.waiting.length, reason: String(error) }, 'reports wait for the server');
+        this.log.warn({ waiting: this.waiting.length, reason: messageOf(error) }, 'reports wait for the server');
         this.pause = new AbortController();
         await wait(this.timers, backoff(failures, this.random, 5_000), this.pause.signal);
         failures += 1;
@@ -107,7 +108,7 @@ export class ReportQueue {
         return batch.splice(0).forEach((sent, index) => this.settle(sent, outcomeOf(answers[index])));
       } catch (error) {
         if (isTransient(error)) throw error;
-        this.log.warn({ reason: String(error) }, 'a batch of reports was refused; sending one by one');
+        this.log.warn({ reason: messageOf(error) }, 'a batch of reports was refused; sending one by one');
       }
     }
     while (batch[0]) {
@@ -128,7 +129,7 @@ export class ReportQueue {
       return outcomeOf(await this.http.json<ReportAnswer>('POST', path, this.call(body)));
     } catch (error) {
       if (isTransient(error)) throw error;
-      this.log.error({ executionId, type, reason: String(error) }, 'a report was refused and dropped');
+      this.log.error({ executionId, type, reason: messageOf(error) }, 'a report was refused and dropped');
       return DROPPED;
     }
   }

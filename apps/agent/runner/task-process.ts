@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Timers } from '#kernel';
 import { wait, within } from '../client/wait.js';
 import { taskMarker } from './environment.js';
@@ -27,30 +27,33 @@ export class TaskProcess {
     private readonly timers: Timers,
   ) {}
 
-  /** Starts `command` (its program as an absolute path) in the task's folder, output going straight to its files. */
+  /** Starts `command` (its program as an absolute path) in the task's folder, output going straight to its files. `begun` is called at the first moment. */
   static async start(
     command: readonly string[],
     environment: Record<string, string>,
     folder: TaskFolder,
     timers: Timers,
+    begun: (pid: number) => void,
   ): Promise<TaskProcess> {
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND;
-    const stdout = await open(folder.stdout, flags, 0o600);
-    const stderr = await open(folder.stderr, flags, 0o600);
+    const stdout = openSync(folder.stdout, 'a', 0o600);
+    const stderr = openSync(folder.stderr, 'a', 0o600);
     try {
       const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', folder.exit, ...command], {
         cwd: folder.work,
         env: environment,
         detached: true,
-        stdio: ['ignore', stdout.fd, stderr.fd],
+        stdio: ['ignore', stdout, stderr],
       });
+      const pid = child.pid ?? 0;
+      begun(pid);
+      const identity = identityOf(pid);
       await once(child, 'spawn');
       const exited = once(child, 'exit').then(() => undefined);
       child.unref();
-      return new TaskProcess(identityOf(child.pid ?? 0), exited, folder, timers);
+      return new TaskProcess(identity, exited, folder, timers);
     } finally {
-      await stdout.close();
-      await stderr.close();
+      closeSync(stdout);
+      closeSync(stderr);
     }
   }
 
