@@ -1,5 +1,5 @@
-import { systemClock, systemTimers } from '#kernel';
-import type { Clock, Timers } from '#kernel';
+import { systemClock, systemIds, systemTimers } from '#kernel';
+import type { Clock, Ids, Timers } from '#kernel';
 
 /** Where text goes. `isTerminal` tells whether a person watches it. */
 export interface Sink {
@@ -17,6 +17,7 @@ export interface Io {
   readonly cwd: string;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly ids: Ids;
 }
 
 export const processIo = (): Io => ({
@@ -26,6 +27,7 @@ export const processIo = (): Io => ({
   cwd: process.cwd(),
   clock: systemClock,
   timers: systemTimers,
+  ids: systemIds,
 });
 
 const sinkOf = (stream: NodeJS.WriteStream): Sink => {

@@ -1,8 +1,18 @@
 import { Command, CommanderError, Option } from 'commander';
+import { ApiProblem } from './client/api.js';
 import { EXIT, Exit } from './exit-codes.js';
 import { OUTPUT_FORMATS } from './output/format.js';
+import { addAudit } from './audit/command.js';
+import { addJob } from './job/command.js';
+import { addNode } from './node/command.js';
+import { addProject } from './system/projects.js';
+import { addProjections } from './system/projections.js';
+import { addQueue } from './system/queue.js';
+import { addToken } from './system/tokens.js';
 import { addUp } from './up/command.js';
 import type { Io } from './io.js';
+
+const VERBS = [addUp, addJob, addQueue, addNode, addAudit, addProjections, addProject, addToken];
 
 /** The whole command line over `io`. */
 export const createProgram = (io: Io): Command => {
@@ -17,7 +27,7 @@ export const createProgram = (io: Io): Command => {
       '\nExit codes: 0 done, 1 failed, 2 usage, 3 job failed, 4 cancelled, 5 never placeable, 124 timeout',
     )
     .showHelpAfterError('(--help shows how)');
-  for (const add of [addUp]) add(program, io);
+  for (const add of VERBS) add(program, io);
   for (const command of everyCommand(program)) {
     command.exitOverride();
     command.configureOutput({ writeOut: (text) => io.out.write(text), writeErr: (text) => io.err.write(text) });
@@ -43,12 +53,21 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const explain = (error: unknown, io: Io): number => {
   // Commander has said it already; help and version are no mistakes.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof ApiProblem) return explainProblem(error, io);
   if (error instanceof Exit) {
     if (error.message !== '') io.err.write(`${error.message}\n`);
     return error.code;
   }
   io.err.write(`${error instanceof Error && io.env.ESCALON_DEBUG ? error.stack : `error: ${messageOf(error)}`}\n`);
   return EXIT.failed;
+};
+
+/** What the server refused: its words, each mistake, and what can be done. */
+const explainProblem = ({ problem, message }: ApiProblem, io: Io): number => {
+  io.err.write(`error: ${message}${problem.code ? ` (${problem.code})` : ''}\n`);
+  for (const { pointer, message: mistake } of problem.errors ?? []) io.err.write(`  ${pointer || '/'}: ${mistake}\n`);
+  if (problem.hint) io.err.write(`${problem.hint}\n`);
+  return problem.code === 'VALIDATION_FAILED' ? EXIT.usage : EXIT.failed;
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,74 @@
+import { Option } from 'commander';
+import { openSession } from '../client/session.js';
+import { durationArgument, repeatable } from './arguments.js';
+import { addReadingVerbs } from './reading-command.js';
+import { changeJob } from './change.js';
+import { submit } from './submit.js';
+import { waitForAll } from './wait.js';
+import type { Command } from 'commander';
+import type { Io } from '../io.js';
+import type { SubmitFlags } from './submit.js';
+import type { WaitFlags } from './wait.js';
+
+export const addJob = (program: Command, io: Io): void => {
+  const job = program
+    .command('job')
+    .summary('submit jobs, and see what becomes of them')
+    .description('Works with jobs.');
+  addSubmit(job, io);
+  addWait(job, io);
+  addChanges(job, io);
+  addReadingVerbs(job, io);
+};
+
+const timeout = (): Option =>
+  new Option('--timeout <duration>', 'wait at most so long, such as 30s or 2h; exit code 124 then').argParser(
+    durationArgument,
+  );
+
+const addSubmit = (job: Command, io: Io): void => {
+  job
+    .command('submit')
+    .argument('<file...>', 'job files, YAML or JSON')
+    .summary('submit jobs; prints their ids')
+    .description(
+      'Submits job files and prints the ids. Inputs that are files here are stored first. Every mistake is listed, and\n' +
+        'nothing is submitted when one can be seen from here.',
+    )
+    .option('--wait', 'wait for the end, telling what happens; the exit code is the result')
+    .option('--follow', 'the same as --wait')
+    .addOption(timeout())
+    .option('--idempotency-key <key>', 'the same key and job again give the same id')
+    .option('--set <path=value>', 'change the job before it is sent; may be repeated', repeatable, [])
+    .addHelpText('after', '\nExample:\n  escalon job submit examples/primes/job.yaml --set priority=80 --wait')
+    .action(async (files: string[], _flags, command: Command) =>
+      submit(files, await openSession<SubmitFlags>(command, io)),
+    );
+};
+
+const addWait = (job: Command, io: Io): void => {
+  job
+    .command('wait')
+    .argument('<id...>', 'jobs')
+    .summary('wait for the end of jobs')
+    .description('Tells what happens to jobs until they end, failed or not; the exit code is the result.')
+    .addOption(timeout())
+    .addHelpText('after', '\nExample:\n  escalon job wait 0198… --timeout 10m')
+    .action(async (ids: string[], _flags, command: Command) =>
+      waitForAll(ids, await openSession<WaitFlags>(command, io)),
+    );
+};
+
+/** Verbs that change a job: one POST each. */
+const addChanges = (job: Command, io: Io): void => {
+  const verb = (name: 'cancel' | 'pause' | 'resume', summary: string, reason: 'required' | 'none'): void => {
+    const command = job.command(name).argument('<id>', 'the job').summary(summary).description(`${summary}.`);
+    if (reason === 'required') command.requiredOption('--reason <text>', 'why; it is recorded');
+    const example = `escalon job ${name} 0198…${reason === 'required' ? ' --reason "wrong input"' : ''}`;
+    command.addHelpText('after', `\nExample:\n  ${example}`);
+    command.action(async (id: string, _flags, at: Command) => changeJob(id, name, await openSession(at, io)));
+  };
+  verb('cancel', 'Cancel a job; what runs is stopped on its node', 'required');
+  verb('pause', 'Hold a job: nothing new starts, what runs is stopped in place', 'required');
+  verb('resume', 'Let a held job go on', 'none');
+};

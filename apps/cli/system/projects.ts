@@ -1,0 +1,43 @@
+import { itemsOf } from '../client/items.js';
+import { openSession } from '../client/session.js';
+import { readYaml } from '../node/command.js';
+import { writeList, writeOne } from '../output/format.js';
+import { viewFields, viewsTable } from '../output/sections.js';
+import type { Command } from 'commander';
+import type { Io } from '../io.js';
+
+type View = Readonly<Record<string, unknown>>;
+
+const COLUMNS = [
+  ['project', 'id'],
+  ['institution', 'institution'],
+  ['weight', 'weight'],
+  ['members', 'members'],
+  ['quota', 'quota'],
+] as const;
+
+export const addProject = (program: Command, io: Io): void => {
+  const project = program.command('project').summary('who works together').description('Works with projects.');
+  project
+    .command('list')
+    .summary('all projects')
+    .description('Lists all projects.')
+    .addHelpText('after', '\nExample:\n  escalon project list')
+    .action(async (_flags, command: Command) => {
+      const { api, output } = await openSession(command, io);
+      const projects = itemsOf(await api.get<{ items: View[] }>('/projects'));
+      writeList(io.out, output, projects, () => viewsTable(COLUMNS, projects));
+    });
+  project
+    .command('put')
+    .argument('<project>', 'its name')
+    .argument('<file>', 'institution, members, quota and weight, YAML or JSON')
+    .summary('create or change a project')
+    .description('Creates a project or replaces its configuration.')
+    .addHelpText('after', '\nExample:\n  escalon project put reef reef.yaml')
+    .action(async (name: string, file: string, _flags, command: Command) => {
+      const { api, output } = await openSession(command, io);
+      const answer = await api.put<View>(`/projects/${encodeURIComponent(name)}`, await readYaml(file));
+      writeOne(io.out, output, answer, () => viewFields(answer, ['id']));
+    });
+};
