@@ -1,7 +1,7 @@
 import { unreachable } from '#kernel';
-import { FACTORS } from '#jobs';
 import type { Decision, FilteredReason, RankedNode, Weights } from '#jobs';
 import { reasonDefinition } from './filters/reasons.js';
+import { FACTORS } from './scores/factors.js';
 
 /**
  * A decision in plain language, one sentence or list item a line, the most important first. The same text goes to page,

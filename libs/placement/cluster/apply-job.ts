@@ -1,16 +1,27 @@
 import { toMillis } from '#kernel';
+import type { Instant } from '#kernel';
 import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, JobSubmitted } from '#jobs';
 import { reasonsDigest } from '../digest.js';
 import { markStarted } from './ledger.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
-import type { ClusterJob, ClusterNode, ClusterState, LiveExecution, LiveState, PartitionState } from './state.js';
+import type {
+  ClusterJob,
+  ClusterNode,
+  ClusterState,
+  EndedJob,
+  LiveExecution,
+  LiveState,
+  PartitionState,
+} from './state.js';
 import { emptyRecord, FAILURE_WEIGHTS, recordFailure, recordSuccess } from './track-record.js';
 
 export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bigint, event: JobEvent): void => {
   const job = cluster.jobs.get(jobId);
-  const ended = cluster.ended.get(jobId);
-  if (ended) {
-    if (revision > ended.revision) ended.revision = revision;
+  const past = cluster.ended.get(jobId);
+  if (past) {
+    if (revision <= past.revision) return;
+    past.revision = revision;
+    afterEnd(cluster, past, event);
   } else if (job) {
     if (revision <= job.revision) return;
     job.revision = revision;
@@ -18,6 +29,13 @@ export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bi
   } else if (event.type === 'JobSubmitted') {
     cluster.jobs.set(jobId, submitted(jobId, revision, event.data));
   }
+};
+
+/** What still runs of an ended job is told to stop and reports that; only then is nothing left of it. */
+const afterEnd = (cluster: ClusterState, ended: EndedJob, event: JobEvent): void => {
+  if (!ended.lingering) return;
+  change(cluster, ended.lingering, event);
+  if (ended.lingering.executions.size === 0) ended.lingering = undefined;
 };
 
 const submitted = (id: string, revision: bigint, data: JobSubmitted['data']): ClusterJob => ({
@@ -44,7 +62,6 @@ const waitingPartition = (): PartitionState => ({
   state: 'waiting',
   executionId: undefined,
   nodeId: undefined,
-  attempts: 0,
   notBefore: undefined,
   avoid: [],
 });
@@ -94,11 +111,11 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ExecutionSucceeded':
       return over(cluster, job, event.data.executionId, 'done', 'success', event.data.at);
     case 'ExecutionFailed':
-      return over(cluster, job, event.data.executionId, 'done', event.data.class, event.data.at);
+      return over(cluster, job, event.data.executionId, 'waiting', event.data.class, event.data.at);
     case 'ExecutionLost':
-      return over(cluster, job, event.data.executionId, 'done', 'node-lost', event.data.at);
+      return over(cluster, job, event.data.executionId, 'waiting', 'node-lost', event.data.at);
     case 'ExecutionCancelled':
-      return over(cluster, job, event.data.executionId, 'done', 'cancelled', event.data.at);
+      return over(cluster, job, event.data.executionId, 'waiting', 'cancelled', event.data.at);
     case 'JobCompleted':
       return ended(cluster, job, 'completed', event.data.at);
     case 'JobFailed':
@@ -139,7 +156,7 @@ const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserve
   const onNode = cluster.live.get(nodeId) ?? new Map<string, LiveExecution>();
   cluster.live.set(nodeId, onNode.set(executionId, execution));
   const state = partitionOf(job, partition);
-  Object.assign(state, { state: 'live', executionId, nodeId, attempts: state.attempts + 1, notBefore: undefined });
+  Object.assign(state, { state: 'live', executionId, nodeId, notBefore: undefined });
 };
 
 /** A partition beyond the job's count would be a writer's fault; the fold of what was stored must still go on. */
@@ -232,16 +249,17 @@ const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
   if (data.avoid !== undefined && !partition.avoid.includes(data.avoid)) {
     partition.avoid = [...partition.avoid, data.avoid];
   }
+  for (const [nodeId, until] of job.exclusions) if (until <= data.at) job.exclusions.delete(nodeId);
   if (data.exclude) job.exclusions.set(data.exclude.nodeId, data.exclude.until);
 };
 
-/** The job leaves the map; what still stands in node ledgers is released by its own events. */
-const ended = (cluster: ClusterState, job: ClusterJob, outcome: 'completed' | 'failed' | 'cancelled', at: string) => {
-  for (const execution of [...job.executions.values()]) dropExecution(cluster, job, execution);
+/** The job leaves the map; what still runs of it stays in `live` until it is told over. */
+const ended = (cluster: ClusterState, job: ClusterJob, outcome: EndedJob['outcome'], at: Instant): void => {
+  const lingering = job.executions.size > 0 ? job : undefined;
   cluster.jobs.delete(job.id);
-  cluster.ended.set(job.id, { outcome, revision: job.revision, at: toMillis(at) });
-  for (const oldest of cluster.ended.keys()) {
+  cluster.ended.set(job.id, { outcome, at: toMillis(at), revision: job.revision, lingering });
+  for (const [oldest, entry] of cluster.ended) {
     if (cluster.ended.size <= ENDED_JOBS_KEPT) break;
-    cluster.ended.delete(oldest);
+    if (!entry.lingering) cluster.ended.delete(oldest);
   }
 };

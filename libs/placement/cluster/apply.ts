@@ -1,12 +1,14 @@
-import { JOB_STREAM_PREFIX } from '#jobs';
 import type { JobEvent } from '#jobs';
-import { NODE_STREAM_PREFIX } from '#nodes';
 import type { NodeEvent } from '#nodes';
-import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { ProjectEvent } from '#projects';
 import { applyJobEvent } from './apply-job.js';
 import { applyNodeEvent } from './apply-node.js';
 import type { ClusterState } from './state.js';
+
+/* As the contexts name their streams; pure parts borrow types only, and names of streams never change. */
+const JOB_STREAM_PREFIX = 'job-';
+const NODE_STREAM_PREFIX = 'node-';
+const PROJECT_STREAM_PREFIX = 'project-';
 
 /** What the fold needs of a recorded event. */
 export interface ClusterEvent {

@@ -140,8 +140,6 @@ export interface PartitionState {
   /** Of the live or last execution. */
   executionId: string | undefined;
   nodeId: string | undefined;
-  /** Tries that were reserved. */
-  attempts: number;
   /** End of the backoff. */
   notBefore: Instant | undefined;
   /** Nodes where a try failed: elsewhere first. */
@@ -186,8 +184,10 @@ export interface ClusterJob {
 
 export interface EndedJob {
   readonly outcome: 'completed' | 'failed' | 'cancelled';
-  revision: bigint;
   readonly at: Millis;
+  revision: bigint;
+  /** Kept while executions of it are still to be stopped. */
+  lingering: ClusterJob | undefined;
 }
 
 export const emptyCluster = (): ClusterState => ({

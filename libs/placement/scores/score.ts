@@ -1,4 +1,3 @@
-import { FACTORS } from '#jobs';
 import type { Factor, FactorScore, RankedNode, Weights } from '#jobs';
 import type { Millis } from '#kernel';
 import { hash32, byText } from '#kernel';
@@ -10,6 +9,7 @@ import type { PlacementRequest } from '../request.js';
 import { availability } from './availability.js';
 import { costValue } from './cost.js';
 import { lifted, preferenceLift } from './preferences.js';
+import { FACTORS } from './factors.js';
 import { profileOf } from './profiles.js';
 import type { ChosenProfile } from './profiles.js';
 import { queueValue } from './queue.js';
