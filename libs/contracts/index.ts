@@ -1,4 +1,12 @@
 export type * from './agent-protocol.js';
+export { EscalonClient } from './client/client.js';
+export type { ClientOptions, EventsOptions, LogOptions, WaitOptions, WriteOptions, Written } from './client/client.js';
+export { ProblemError, ServerUnreachable } from './client/http.js';
+export type { Bytes, Connection, Fetch, Query } from './client/http.js';
+export { linesOf, serverSentEvents } from './client/server-sent-events.js';
+export type { ServerSentEvent } from './client/server-sent-events.js';
+export type * from './client/views.js';
+export { isTerminal } from './client/wait.js';
 export { currentVersion, EVENT_TYPES, isEventType } from './events/registry.js';
 export type { EventType } from './events/registry.js';
 export { NewerEventVersion, upcast, upcastRecorded } from './events/upcast.js';

@@ -1,0 +1,289 @@
+import { systemTimers } from '#kernel';
+import type { Millis, Timers } from '#kernel';
+import type { Decision, Policy } from '../vocabulary.js';
+import { send } from './http.js';
+import type { Bytes, Connection, Headers, HttpRequest, Query } from './http.js';
+import { followEvents, logLines } from './streams.js';
+import type {
+  DecisionView,
+  ExecutionView,
+  JobFilter,
+  JobView,
+  LogLine,
+  NodeView,
+  Page,
+  ProjectionView,
+  ProjectView,
+  QueueEntry,
+  RawEvent,
+  ResultsAnswer,
+  SubmitAnswer,
+  TokenAnswer,
+} from './views.js';
+import { waitForEnd } from './wait.js';
+
+export interface ClientOptions extends Connection {
+  /** Paces polling and reconnecting. Default: the system's. */
+  readonly timers?: Timers;
+}
+
+/** The answer to a write, with where it was recorded. Both are undefined when nothing was. */
+export interface Written<Body> {
+  readonly body: Body;
+  /** The stream's revision: send it as If-Match. */
+  readonly revision: string | undefined;
+  readonly position: string | undefined;
+}
+
+export interface WriteOptions {
+  /** The revision that was read; the write is refused (REVISION_MISMATCH) when there is a newer one. */
+  readonly ifMatch?: string;
+  /** The same key and request give the same answer, however often it is sent. */
+  readonly idempotencyKey?: string;
+}
+
+export interface LogOptions {
+  readonly execution?: string;
+  /** Only the last lines. */
+  readonly tail?: number;
+  /** Goes on until the job has ended. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface EventsOptions {
+  /** Exclusive: the last position seen. */
+  readonly from?: string;
+  /** Goes on live, over lost connections, until `signal` is aborted. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface WaitOptions {
+  /** Gives up after so many milliseconds. */
+  readonly within?: Millis;
+  readonly signal?: AbortSignal;
+}
+
+const segment = encodeURIComponent;
+
+/**
+ * The REST API as one account. A read follows this client's own writes: it names the newest position written, and the
+ * server waits (at most 2 s) until its read model has passed it.
+ */
+export class EscalonClient {
+  private readonly timers: Timers;
+  private written: bigint | undefined;
+
+  constructor(private readonly connection: ClientOptions) {
+    this.timers = connection.timers ?? systemTimers;
+  }
+
+  // Jobs
+
+  /** A problem of code VALIDATION_FAILED names every mistake in `errors`. */
+  submitJob(spec: unknown, options: WriteOptions = {}): Promise<Written<SubmitAnswer>> {
+    return this.write('POST', '/jobs', spec, options);
+  }
+
+  /** One answer each, in order; a wrong item does not stop the others. */
+  submitJobs(items: readonly unknown[], options: WriteOptions = {}): Promise<Written<{ items: readonly unknown[] }>> {
+    return this.write('POST', '/jobs/batch', { items }, options);
+  }
+
+  /** What the scheduler would decide now; nothing is written. */
+  async planJob(spec: unknown): Promise<Decision> {
+    return (await this.write<Decision>('POST', '/jobs/plan', spec)).body;
+  }
+
+  getJob(id: string, signal?: AbortSignal): Promise<JobView> {
+    return this.read(`/jobs/${segment(id)}`, {}, signal);
+  }
+
+  /** Newest first, page by page as they are asked for. */
+  listJobs(filter: JobFilter = {}): AsyncGenerator<JobView> {
+    return this.list('/jobs', { ...filter });
+  }
+
+  cancelJob(id: string, reason: string, options: WriteOptions = {}): Promise<Written<JobView>> {
+    return this.write('POST', `/jobs/${segment(id)}/cancel`, { reason }, options);
+  }
+
+  pauseJob(id: string, reason: string, options: WriteOptions = {}): Promise<Written<JobView>> {
+    return this.write('POST', `/jobs/${segment(id)}/pause`, { reason }, options);
+  }
+
+  resumeJob(id: string, options: WriteOptions = {}): Promise<Written<JobView>> {
+    return this.write('POST', `/jobs/${segment(id)}/resume`, undefined, options);
+  }
+
+  /** A new job from an ended one, with these fields of its file changed. */
+  rerunJob(id: string, changes: object = {}, options: WriteOptions = {}): Promise<Written<SubmitAnswer>> {
+    return this.write('POST', `/jobs/${segment(id)}/rerun`, { changes }, options);
+  }
+
+  changePriority(id: string, priority: number, ifMatch: string): Promise<Written<JobView>> {
+    return this.write('PATCH', `/jobs/${segment(id)}`, { priority }, { ifMatch });
+  }
+
+  timeline(id: string): Promise<Page<unknown>> {
+    return this.read(`/jobs/${segment(id)}/timeline`);
+  }
+
+  decisions(id: string): Promise<Page<DecisionView>> {
+    return this.read(`/jobs/${segment(id)}/decisions`);
+  }
+
+  /** Decision `number` (from 1); with `node`, why that node was or was not it. */
+  decision(id: string, number: number, node?: string): Promise<DecisionView> {
+    return this.read(`/jobs/${segment(id)}/decisions/${number}`, { node });
+  }
+
+  executions(id: string): Promise<Page<ExecutionView>> {
+    return this.read(`/jobs/${segment(id)}/executions`);
+  }
+
+  results(id: string): Promise<ResultsAnswer> {
+    return this.read(`/jobs/${segment(id)}/results`);
+  }
+
+  /** The job's stream, oldest first. */
+  jobEvents(id: string): Promise<Page<RawEvent>> {
+    return this.read(`/jobs/${segment(id)}/events`);
+  }
+
+  async *logs(id: string, { signal, ...query }: LogOptions = {}): AsyncGenerator<LogLine> {
+    const path = `/jobs/${segment(id)}/logs`;
+    yield* logLines(await this.send({ method: 'GET', path, query: { ...query }, signal }));
+  }
+
+  /**
+   * Resolves with the job once it has ended (completed, failed or cancelled), or as it is when `within` is over. A server
+   * that does not answer is waited for.
+   */
+  waitForJob(id: string, options: WaitOptions = {}): Promise<JobView> {
+    return waitForEnd((signal) => this.getJob(id, signal), this.timers, options);
+  }
+
+  queue(query: Query = {}): AsyncGenerator<QueueEntry> {
+    return this.list('/queue', query);
+  }
+
+  // Nodes and projects
+
+  nodes(): AsyncGenerator<NodeView> {
+    return this.list('/nodes');
+  }
+
+  node(id: string): Promise<NodeView> {
+    return this.read(`/nodes/${segment(id)}`);
+  }
+
+  cordonNode(id: string, reason: string): Promise<Written<NodeView>> {
+    return this.write('POST', `/nodes/${segment(id)}/cordon`, { reason });
+  }
+
+  uncordonNode(id: string): Promise<Written<NodeView>> {
+    return this.write('POST', `/nodes/${segment(id)}/uncordon`, undefined);
+  }
+
+  /** `deadline` (RFC 3339) is when what still runs there is stopped. */
+  drainNode(id: string, reason: string, deadline?: string): Promise<Written<NodeView>> {
+    return this.write('POST', `/nodes/${segment(id)}/drain`, { reason, ...(deadline !== undefined && { deadline }) });
+  }
+
+  setPolicy(id: string, policy: Policy, options: WriteOptions = {}): Promise<Written<NodeView>> {
+    return this.write('PUT', `/nodes/${segment(id)}/policy`, policy, options);
+  }
+
+  projects(): AsyncGenerator<ProjectView> {
+    return this.list('/projects');
+  }
+
+  putProject(id: string, config: object, options: WriteOptions = {}): Promise<Written<ProjectView>> {
+    return this.write('PUT', `/projects/${segment(id)}`, config, options);
+  }
+
+  // Artifacts
+
+  /** Stores bytes under their digest (hexadecimal SHA-256), which the server verifies. A file: `await openAsBlob(path)`. */
+  async uploadArtifact(sha256: string, bytes: Bytes, size?: number): Promise<void> {
+    const headers = {
+      'content-length': bytes instanceof ReadableStream && size !== undefined ? String(size) : undefined,
+    };
+    const response = await this.send({ method: 'PUT', path: `/artifacts/${segment(sha256)}`, bytes, headers });
+    await response.body?.cancel();
+  }
+
+  /** The bytes as they arrive; check the digest when they matter. */
+  async downloadArtifact(sha256: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const { body } = await this.send({ method: 'GET', path: `/artifacts/${segment(sha256)}`, signal });
+    return body ?? new Blob([]).stream();
+  }
+
+  // The system
+
+  projections(): Promise<Page<ProjectionView>> {
+    return this.read('/projections');
+  }
+
+  async rebuildProjection(name: string): Promise<ProjectionView> {
+    return (await this.write<ProjectionView>('POST', `/projections/${segment(name)}/rebuild`, undefined)).body;
+  }
+
+  /** A bearer token, shown once; one of role `node` may only enrol. */
+  async createToken(role: string, account: string): Promise<TokenAnswer> {
+    return (await this.write<TokenAnswer>('POST', '/tokens', { role, account })).body;
+  }
+
+  /** The whole log after `from`, oldest first. */
+  events({ from, follow = false, signal }: EventsOptions = {}): AsyncGenerator<RawEvent> {
+    const open = (after: string | undefined, live: boolean): Promise<Response> =>
+      this.send({ method: 'GET', path: '/events', query: { from: after, follow: live ? true : undefined }, signal });
+    return followEvents(open, this.timers, { from, follow, signal });
+  }
+
+  // Requests
+
+  private send(request: HttpRequest): Promise<Response> {
+    const minimum = request.method === 'GET' && this.written !== undefined ? String(this.written) : undefined;
+    return send(this.connection, {
+      ...request,
+      headers: { 'escalon-min-position': minimum, ...request.headers },
+    });
+  }
+
+  private async read<Body>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Body> {
+    return (await (await this.send({ method: 'GET', path, query, signal })).json()) as Body;
+  }
+
+  private async *list<Item>(path: string, query: Query = {}): AsyncGenerator<Item> {
+    let cursor: string | undefined;
+    do {
+      const page: Page<Item> = await this.read(path, { ...query, cursor });
+      yield* page.items;
+      cursor = page.next ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  private async write<Body>(
+    method: 'POST' | 'PUT' | 'PATCH',
+    path: string,
+    json: unknown,
+    { ifMatch, idempotencyKey }: WriteOptions = {},
+  ): Promise<Written<Body>> {
+    const headers: Headers = {
+      'if-match': ifMatch === undefined ? undefined : `"${ifMatch}"`,
+      'idempotency-key': idempotencyKey,
+    };
+    const response = await this.send({ method, path, json, headers });
+    const position = response.headers.get('escalon-position') ?? undefined;
+    if (position !== undefined) this.remember(BigInt(position));
+    const revision = response.headers.get('etag')?.replace(/^"|"$/g, '');
+    return { body: (await response.json()) as Body, revision, position };
+  }
+
+  private remember(position: bigint): void {
+    if (this.written === undefined || position > this.written) this.written = position;
+  }
+}

@@ -1,0 +1,120 @@
+import type { Artifact, Consumption, Decision, JobStateName } from '../vocabulary.js';
+
+/*
+ * What the API answers, as far as programs rely on it. Views carry more than is named here and may grow, so each is open;
+ * 64-bit numbers are text.
+ */
+
+interface Open {
+  readonly [more: string]: unknown;
+}
+
+/** `POST /jobs`. */
+export interface SubmitAnswer {
+  readonly id: string;
+  readonly evaluationId: string;
+  readonly revision: string;
+  readonly warnings: readonly string[];
+}
+
+export interface JobView extends Open {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly state: JobStateName;
+  readonly priority: number;
+  readonly revision: string;
+}
+
+export interface JobFilter {
+  readonly state?: JobStateName;
+  readonly project?: string;
+  readonly node?: string;
+  readonly name?: string;
+  readonly type?: string;
+  /** RFC 3339. */
+  readonly since?: string;
+}
+
+export interface ExecutionView extends Open {
+  readonly executionId: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly nodeId: string;
+  readonly state: string;
+}
+
+/** What one try left behind. */
+export interface ResultView extends Open {
+  readonly executionId: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly nodeId: string;
+  readonly state: string;
+  readonly exitCode: number | null;
+  readonly artifacts: readonly Artifact[];
+  readonly consumption: Consumption | null;
+}
+
+export interface ResultsAnswer extends Open {
+  readonly items: readonly ResultView[];
+  /** Tries that still run, whose results are to come. */
+  readonly running: number;
+}
+
+/** An event exactly as it is stored. */
+export interface RawEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly stream: string;
+  readonly revision: string;
+  readonly position: string;
+  readonly recordedAt: string;
+  readonly metadata: {
+    readonly schemaVersion: number;
+    readonly actor: string;
+    readonly $correlationId?: string;
+    readonly $causationId?: string;
+  };
+  readonly data: object;
+}
+
+export type DecisionView = Decision & Open;
+
+export interface QueueEntry extends Open {
+  readonly jobId?: string;
+  readonly since?: string;
+}
+
+export interface NodeView extends Open {
+  readonly id: string;
+}
+
+export interface ProjectView extends Open {
+  readonly id: string;
+  readonly institution: string;
+  readonly members: readonly string[];
+}
+
+/** `POST /tokens`. */
+export interface TokenAnswer {
+  readonly role: string;
+  readonly account: string;
+  readonly token: string;
+}
+
+export interface ProjectionView extends Open {
+  readonly name: string;
+}
+
+/** A piece of a log. What it lacks the server did not say. */
+export interface LogLine {
+  readonly text: string;
+  readonly executionId?: string;
+  readonly stream?: string;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next?: string | null;
+}
