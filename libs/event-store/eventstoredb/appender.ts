@@ -4,14 +4,13 @@ import { ConnectionClosed } from './connection.js';
 import { explain } from './explain.js';
 import { Patience } from './patience.js';
 import { Slots } from './slots.js';
-import type { Clock, Millis, Random, Timers } from '#kernel';
+import type { Millis, Random, Timers } from '#kernel';
 import type { EncodedEvent } from '../limits.js';
 import type { AppendResult, ExpectedRevision, NewEvent } from '../port.js';
 import type { BatchStream } from './batch-stream.js';
 import type { Reader } from './reader.js';
 
 export interface AppenderOptions {
-  readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
   readonly timeout: Millis;
@@ -38,18 +37,17 @@ export class Appender {
 
   async append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult> {
     const encoded = encodeEvents(events);
-    const { clock, timers, random, timeout } = this.options;
-    const asked = clock.now();
+    const { timers, random, timeout } = this.options;
     if (!(await this.slots.take(timeout))) {
       throw new EventStoreUnavailable(`the append to ${stream} waited ${timeout} ms for its turn and was not sent`);
     }
-    const patience = new Patience(timers, random, Math.max(1, timeout - (clock.now() - asked)));
+    const patience = new Patience(timers, random, timeout);
     try {
       if (expected !== 'any') return await this.appendAt(stream, encoded, expected, patience);
       return await this.appendAtEnd(stream, encoded, patience);
     } finally {
+      this.slots.giveBack(!patience.exhausted);
       patience.end();
-      this.slots.giveBack();
     }
   }
 

@@ -1,6 +1,7 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import { MAX_APPEND_BYTES } from '../limits.js';
 import { EventTooLarge } from '../port.js';
+import { Stalled } from './patience.js';
 import { appendMessages } from './requests.js';
 import type { Random, Timers } from '#kernel';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
@@ -36,11 +37,15 @@ export class BatchStream {
     return new Promise((resolve) => {
       const correlationId = randomUuid(this.random);
       let stream: OpenStream | undefined;
-      const timer = this.timers.after(limit, () => {
-        stream?.waiting.delete(correlationId);
-        settle(unknown(new Error(`no answer within ${limit} ms`)));
-      });
+      let answersBefore = 0;
       let settled = false;
+      const timer = this.timers.after(limit, () => {
+        const error = new Stalled('an append', limit);
+        settle(unknown(error));
+        stream?.waiting.delete(correlationId);
+        // Slow is one thing; a stream on which nothing at all came is given up with all that wait on it.
+        if (stream?.answers === answersBefore) stream.giveUp(error);
+      });
       const settle = (outcome: TryOutcome): void => {
         settled = true;
         timer.cancel();
@@ -50,6 +55,7 @@ export class BatchStream {
         (opened) => {
           if (settled) return;
           stream = opened;
+          answersBefore = stream.answers;
           stream.waiting.set(correlationId, settle);
           // Appends in flight are bounded in number and size, so what the socket does not take yet is bounded too.
           for (const message of appendMessages(request, correlationId)) stream.call.write(message);
@@ -85,25 +91,41 @@ export class BatchStream {
       waiting.clear();
       for (const settle of settles) settle(unknown(error));
     };
+    let givenUp = false;
+    const stream: OpenStream = {
+      call,
+      waiting,
+      answers: 0,
+      giveUp: (error) => {
+        givenUp = true;
+        channel.failed(error);
+        lost(error);
+        call.cancel();
+      },
+    };
     call.on('data', (answer: BatchAppendResp) => {
       const id = answer.getCorrelationId()?.getString() ?? '';
       const settle = waiting.get(id);
       waiting.delete(id);
+      stream.answers += 1;
       this.connection.answered();
       settle?.(outcomeOf(answer));
     });
     call.on('error', (error: Error) => {
-      channel.failed(error);
+      if (!givenUp) channel.failed(error);
       lost(error);
     });
     call.on('end', () => lost(new Error('the server ended the stream of appends')));
-    return { call, waiting };
+    return stream;
   }
 }
 
 interface OpenStream {
   readonly call: ClientDuplexStream<BatchAppendReq, BatchAppendResp>;
   readonly waiting: Map<string, (outcome: TryOutcome) => void>;
+  /** How many answers came on this stream. */
+  answers: number;
+  readonly giveUp: (error: Error) => void;
 }
 
 const unknown = (error: Error): TryOutcome => ({ kind: 'unknown', error });

@@ -3,6 +3,7 @@ import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import type { CallOptions, Metadata } from '@grpc/grpc-js';
 import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { EventStoreUnavailable } from '../port.js';
+import { Stalled } from './patience.js';
 import type { Health } from './health.js';
 
 /** `close` was called: nothing is tried again. */
@@ -17,7 +18,7 @@ export interface Channel {
   readonly streams: StreamsClient;
   /** Credentials and header of a call, without a deadline: our own timers bound every wait. */
   callArguments(): [Metadata, CallOptions];
-  /** Tells that a call failed, so that a lost connection is made anew (to the leader, when the error names it). */
+  /** Tells that a call failed, so that a lost or silent connection is made anew (to the leader, when the error names it). */
   failed(error: Error): void;
 }
 
@@ -70,11 +71,18 @@ export class Connection {
   }
 
   private failed(client: EventStoreDBClient, streams: StreamsClient, error: Error): void {
-    if (this.closed) return;
+    // What an abandoned channel's calls still tell is no news.
+    if (this.closed || this.client !== client) return;
     this.health.failed(error);
-    client['handleError'](streams, error).catch(() => {
-      if (this.client === client) this.client = undefined;
-    });
+    if (error instanceof Stalled) return this.abandon(client, streams);
+    client['handleError'](streams, error).catch(() => this.abandon(client, streams));
+  }
+
+  /** The next channel is a new client's, over a new socket. */
+  private abandon(client: EventStoreDBClient, streams: StreamsClient): void {
+    if (this.client !== client) return;
+    this.client = undefined;
+    streams.close();
   }
 }
 

@@ -56,7 +56,14 @@ export class Patience {
   }
 }
 
-/** As the promise, but rejects with `EventStoreUnavailable` when that takes longer than `limit`. */
+/** The other side kept silent for the whole of a limit: the connection may be dead without knowing it. */
+export class Stalled extends EventStoreUnavailable {
+  constructor(what: string, limit: Millis) {
+    super(`no answer to ${what} within ${limit} ms`);
+  }
+}
+
+/** As the promise, but rejects with `Stalled` when that takes longer than `limit`. */
 export const within = async <Value>(
   timers: Timers,
   limit: Millis,
@@ -65,7 +72,7 @@ export const within = async <Value>(
 ): Promise<Value> => {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = timers.after(limit, () => reject(new EventStoreUnavailable(`no answer to ${what} within ${limit} ms`)));
+    timer = timers.after(limit, () => reject(new Stalled(what, limit)));
   });
   try {
     return await Promise.race([promise, late]);

@@ -19,7 +19,10 @@ export interface ReaderOptions {
 /** Events asked for at once: what is under way to a slow consumer is bounded by this and by the stream's own flow control. */
 const PAGE = 1000;
 
-/** A filtered page may have to look at much of the log before it finds its first event. */
+/** A try on which nothing came for this share of the timeout is given up and repeated over a new connection. */
+const TRIES_PER_TIMEOUT = 4;
+
+/** A filtered page may have to look at much of the log before it finds its first event: it is given more time. */
 const SCAN_FACTOR = 6;
 
 /**
@@ -73,6 +76,15 @@ export class Reader {
     return START;
   }
 
+  /** As `head`, with one try: for who has a better use for a failure than to wait. */
+  async headNow(): Promise<Position> {
+    for await (const answer of this.call(headRequest(), this.options.timeout / TRIES_PER_TIMEOUT)) {
+      const event = recordedEvent(answer);
+      if (event) return event.position;
+    }
+    return START;
+  }
+
   /** `request` makes the next page's request from the last event had; undefined when there can be none. */
   private async *pages(
     request: (last: RecordedEvent | undefined, count: number) => ReadReq | undefined,
@@ -89,7 +101,7 @@ export class Reader {
         if (!page) return;
         let received = 0;
         try {
-          for await (const answer of this.call(page, timeout)) {
+          for await (const answer of this.call(page, timeout / TRIES_PER_TIMEOUT)) {
             const event = recordedEvent(answer);
             if (!event) continue;
             received += 1;
@@ -118,17 +130,17 @@ export class Reader {
     throw new EventStoreUnavailable(`the event store cannot be read: ${explain(error)}`, { cause: error });
   }
 
-  /** One call. A consumer that is slow holds the server back; one that leaves cancels. */
-  private async *call(request: ReadReq, timeout: Millis): AsyncIterable<ReadResp> {
+  /** One call, which fails after `silence` milliseconds without an answer. A consumer that is slow holds the server back; one that leaves cancels. */
+  private async *call(request: ReadReq, silence: Millis): AsyncIterable<ReadResp> {
     const { timers } = this.options;
-    const channel = await within(timers, timeout, 'a connection', this.connection.channel());
+    const channel = await within(timers, silence, 'a connection', this.connection.channel());
     const call = channel.streams.read(request, ...channel.callArguments());
     // Cancelling is told as an error after the iterator has gone.
     call.on('error', () => undefined);
     const answers = call[Symbol.asyncIterator]() as AsyncIterator<ReadResp, undefined>;
     try {
       for (;;) {
-        const next = await within(timers, timeout, 'a read', answers.next());
+        const next = await within(timers, silence, 'a read', answers.next());
         this.connection.answered();
         if (next.done) return;
         yield next.value;

@@ -1,9 +1,11 @@
-import type { Millis, Timers } from '#kernel';
+import type { Millis, Timer, Timers } from '#kernel';
 
 /** A bounded number of places, given in the order asked: back-pressure instead of a flood. */
 export class Slots {
   private free: number;
   private readonly queue = new Set<() => void>();
+  /** Counts what was done, so that a wait can tell a long queue from one that stands still. */
+  private done = 0;
 
   constructor(
     size: number,
@@ -12,26 +14,34 @@ export class Slots {
     this.free = size;
   }
 
-  /** True when a place was had within `limit` milliseconds; it must then be given back. */
+  /** True when a place was had; false when for `limit` milliseconds nothing was done. It must then be given back. */
   async take(limit: Millis): Promise<boolean> {
     if (this.free > 0) {
       this.free -= 1;
       return true;
     }
     return new Promise((resolve) => {
+      let timer: Timer;
       const given = (): void => {
         timer.cancel();
         resolve(true);
       };
-      const timer = this.timers.after(limit, () => {
-        this.queue.delete(given);
-        resolve(false);
-      });
+      const arm = (): void => {
+        const before = this.done;
+        timer = this.timers.after(limit, () => {
+          if (this.done > before) return arm();
+          this.queue.delete(given);
+          resolve(false);
+        });
+      };
+      arm();
       this.queue.add(given);
     });
   }
 
-  giveBack(): void {
+  /** `done`: what the place was for came to an end, rather than being given up. */
+  giveBack(done: boolean): void {
+    if (done) this.done += 1;
     const [next] = this.queue;
     if (!next) {
       this.free += 1;

@@ -64,14 +64,13 @@ class EventStoreDb implements ConnectedEventStore {
   constructor(private readonly options: EventStoreDbOptions) {
     const { connectionString, clock, timers, random, logger } = options;
     this.timeout = options.timeout ?? 10_000;
-    this.health = new Health(serverOf(connectionString), logger);
+    this.health = new Health(serverOf(connectionString), clock, logger);
     this.writes = new Connection(connectionString, this.health);
     this.reads = new Connection(forReads(connectionString), this.health);
     this.batches = new BatchStream(this.writes, timers, random);
     this.reader = new Reader(this.reads, { timers, random, timeout: this.timeout });
     const maxInFlight = options.maxInFlight ?? 64;
     this.appender = new Appender(this.batches, this.reader, {
-      clock,
       timers,
       random,
       timeout: this.timeout,

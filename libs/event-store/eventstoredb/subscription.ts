@@ -1,3 +1,4 @@
+import { EventStoreUnavailable } from '../port.js';
 import { within } from './patience.js';
 import { recordedEvent } from './records.js';
 import { subscribeRequest } from './requests.js';
@@ -112,7 +113,8 @@ export class EventStoreSubscription implements Subscription {
     try {
       await this.take(call);
     } catch (error) {
-      if (!(error instanceof SubscriberFault)) channel.failed(error as Error);
+      // The reader has told of its own failures.
+      if (!(error instanceof SubscriberFault || error instanceof EventStoreUnavailable)) channel.failed(error as Error);
       throw error;
     } finally {
       call.cancel();
@@ -132,7 +134,7 @@ export class EventStoreSubscription implements Subscription {
           await this.hand(arrived.answer);
           break;
         case 'idle':
-          await this.watch();
+          await this.watch(next);
           break;
         case 'lost':
           throw arrived.error;
@@ -165,7 +167,10 @@ export class EventStoreSubscription implements Subscription {
 
   /** A server's checkpoint may lie beyond the newest event; a stored position must not, so the head bounds it. */
   private async considered(position: Position): Promise<void> {
-    if (position > this.knownHead) this.knownHead = (await this.unlessStopped(this.reader.head())) ?? this.knownHead;
+    if (position > this.knownHead) {
+      const head = await this.unlessStopped(this.reader.headNow().catch(() => undefined));
+      this.knownHead = head ?? this.knownHead;
+    }
     await this.checkpoint(position < this.knownHead ? position : this.knownHead);
   }
 
@@ -181,27 +186,30 @@ export class EventStoreSubscription implements Subscription {
     await this.tell(() => this.subscriber.caughtUp?.());
   }
 
-  private async watch(): Promise<void> {
-    const head = await this.unlessStopped(this.reader.head());
-    if (head === undefined) return;
-    this.knownHead = head;
-    const missing = await this.unlessStopped(this.firstMatch(head));
-    if (missing === undefined) return;
-    if (missing === 'none') {
+  /** What arrives meanwhile makes the look needless. */
+  private async watch(next: Promise<Arrival>): Promise<void> {
+    const seen = await this.unlessStopped(Promise.race([this.look(), next.then(() => undefined)]));
+    if (!seen) return;
+    this.knownHead = seen.head;
+    if (seen.missing === undefined) {
       this.whole();
-      await this.checkpoint(head);
+      await this.checkpoint(seen.head);
       await this.caughtUp();
       return;
     }
     // Once may be on its way; twice without an answer in between is lost.
-    if (this.overdue === missing) throw new Error(`the event at ${missing} did not come`);
-    this.overdue = missing;
+    if (this.overdue === seen.missing) throw new Error(`the event at ${seen.missing} did not come`);
+    this.overdue = seen.missing;
   }
 
-  private async firstMatch(head: Position): Promise<Position | 'none'> {
-    if (head <= this.position) return 'none';
-    for await (const event of this.reader.all(this.position, head, this.options.filter)) return event.position;
-    return 'none';
+  /** The log's head, and the first event up to it that was not delivered. */
+  private async look(): Promise<{ head: Position; missing: Position | undefined }> {
+    const head = await this.reader.headNow();
+    if (head <= this.position) return { head, missing: undefined };
+    for await (const event of this.reader.all(this.position, head, this.options.filter)) {
+      return { head, missing: event.position };
+    }
+    return { head, missing: undefined };
   }
 
   /** The promise's value, or undefined as soon as `stop` is called. */

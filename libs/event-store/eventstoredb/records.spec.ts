@@ -1,0 +1,83 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { describe, expect, it } from '@jest/globals';
+import { encodeEvents } from '../limits.js';
+import { recordedEvent } from './records.js';
+import { appendMessages, streamRequest, subscribeRequest } from './requests.js';
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+
+/** Beyond what a double can hold exactly. */
+const BIG = 9007199254740993n;
+
+const answer = (facts: { revision?: bigint; position?: bigint; data?: string; metadata?: string }): ReadResp => {
+  const record = new streams.ReadResp.ReadEvent.RecordedEvent();
+  const id = new shared.UUID();
+  id.setString('018f0000-0000-7000-8000-000000000001');
+  const name = new shared.StreamIdentifier();
+  name.setStreamName(Buffer.from('job-ü'));
+  record.setId(id);
+  record.setStreamIdentifier(name);
+  record.setStreamRevision(String(facts.revision ?? 0n));
+  record.setCommitPosition(String(facts.position ?? 0n));
+  record.getMetadataMap().set('type', 'Said').set('created', '17964180000001234');
+  record.setData(Buffer.from(facts.data ?? '{}'));
+  record.setCustomMetadata(Buffer.from(facts.metadata ?? ''));
+  const event = new streams.ReadResp.ReadEvent();
+  event.setEvent(record);
+  const message = new streams.ReadResp();
+  message.setEvent(event);
+  return streams.ReadResp.deserializeBinary(message.serializeBinary());
+};
+
+describe('recordedEvent', () => {
+  it('keeps a revision of 9007199254740993 and a position beside it exactly', () => {
+    const event = recordedEvent(answer({ revision: BIG, position: BIG + 2n }));
+    expect(event).toMatchObject({ stream: 'job-ü', revision: BIG, position: BIG + 2n });
+    expect(String(event?.revision)).toBe('9007199254740993');
+  });
+
+  it('reads the time in ticks of 100 ns', () => {
+    expect(recordedEvent(answer({}))?.recordedAt).toBe(1_796_418_000_000);
+  });
+
+  it('bears what others wrote: no JSON, no metadata', () => {
+    const event = recordedEvent(answer({ data: '\u0000binary', metadata: '' }));
+    expect(event).toMatchObject({ data: {}, metadata: { schemaVersion: 1, actor: 'system:unknown' } });
+  });
+
+  it('refuses a server that tells no positions', () => {
+    expect(() => recordedEvent(answer({ position: 2n ** 64n - 1n }))).toThrow('22.10');
+  });
+
+  it('is undefined for answers that are no events', () => {
+    expect(recordedEvent(new streams.ReadResp())).toBeUndefined();
+  });
+});
+
+describe('requests', () => {
+  it('carry big revisions and positions exactly', () => {
+    const [event] = encodeEvents([
+      {
+        id: '018f0000-0000-7000-8000-000000000001',
+        type: 'Said',
+        data: {},
+        metadata: { schemaVersion: 1, actor: 'a' },
+      },
+    ]);
+    if (!event) throw new Error('no event');
+    const [message] = appendMessages({ stream: 's', events: [event], expected: BIG }, event.id);
+    expect(message?.getOptions()?.getStreamPosition()).toBe('9007199254740993');
+    expect(streamRequest('s', { from: BIG }, 10, false).getOptions()?.getStream()?.getRevision()).toBe(String(BIG));
+    const all = subscribeRequest(BIG, undefined).getOptions()?.getAll();
+    expect(all?.getPosition()?.getCommitPosition()).toBe(String(BIG));
+  });
+
+  it('split an append of very many events into messages, the last one marked', () => {
+    const events = Array.from({ length: 4500 }, (_, n) => ({ id: `${n}`, type: 'T', data: '{}', metadata: '{}' }));
+    const messages = appendMessages({ stream: 's', events, expected: 'none' }, 'c');
+    expect(messages.map((message) => message.getProposedMessagesList().length)).toEqual([2000, 2000, 500]);
+    expect(messages.map((message) => message.getIsFinal())).toEqual([false, false, true]);
+    expect(messages.map((message) => message.hasOptions())).toEqual([true, false, false]);
+    expect(messages[0]?.getOptions()?.hasNoStream()).toBe(true);
+  });
+});
