@@ -94,7 +94,7 @@ export const PROBLEMS = {
   // Artifacts.
   ARTIFACT_NOT_FOUND: kind(404, 'There is no such artifact', 'Upload it first.'),
   ARTIFACT_DIGEST_MISMATCH: kind(422, 'The bytes do not match their digest', 'Compute the SHA-256 and send again.'),
-  ARTIFACT_OFFSET_GAP: kind(409, 'The part leaves a gap', 'Send again from the offset in expected.', again),
+  UPLOAD_OFFSET_GAP: kind(409, 'The upload goes on elsewhere', 'Go on from the offset in expected.', again),
   RANGE_NOT_SATISFIABLE: kind(416, 'The range lies outside of the artifact', 'Ask for bytes that are there.'),
 
   // Read models.
