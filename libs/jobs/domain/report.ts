@@ -33,8 +33,10 @@ const staleReason = (job: JobState, nodeId: string, report: ExecutionReport): St
   if (!execution) return 'UNKNOWN_EXECUTION';
   if (execution.nodeId !== nodeId) return 'WRONG_NODE';
   if (execution.fencingToken !== report.fencingToken) return 'STALE_TOKEN';
-  if (isLive(execution) || execution.accepted.includes(report.type)) return undefined;
-  return isOldTick(execution, report.type) ? undefined : 'EXECUTION_ENDED';
+  if (isLive(execution)) return undefined;
+  // Its node must learn that it is over, even by repeating what was right before: another try may run elsewhere.
+  if (execution.state === 'lost') return 'EXECUTION_ENDED';
+  return execution.accepted.includes(report.type) || isOldTick(execution, report.type) ? undefined : 'EXECUTION_ENDED';
 };
 
 const ENDS: readonly ReportType[] = ['succeed', 'fail', 'decline'];

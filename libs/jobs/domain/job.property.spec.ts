@@ -1,0 +1,372 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { fold } from '#kernel';
+import { aConsumption, aDecision, aJobSpec, aPlacement, aReport, aSubmission, second } from '#testing';
+import type { JobCommand, ReportExecution } from './commands.js';
+import { jobDecider } from './decide.js';
+import type { JobEvent } from './events.js';
+import { FAILURE_CLASSES } from './job-spec.js';
+import { answerReport } from './report.js';
+import { isLive, jobStateName, liveExecutions } from './state.js';
+import type { JobState } from './state.js';
+
+/*
+ * Whatever order commands come in, whoever sends them and however often: these hold. A step is written as what happens
+ * (node 2 fails execution 3), and becomes a command on the state it meets, so that most steps find something to change.
+ */
+
+type Step = (job: JobState, at: number) => JobCommand;
+
+/** Mostly one that is live, else any of the job, rarely one that never was. */
+const executionOf = (job: JobState, pick: number): number => {
+  if (pick % 16 === 15) return 99;
+  const live = liveExecutions(job).map(({ fencingToken }) => fencingToken);
+  const all = Object.values(job.executions).map(({ fencingToken }) => fencingToken);
+  const among = live.length > 0 && pick % 4 > 0 ? live : all;
+  return among[pick % Math.max(1, among.length)] ?? 1;
+};
+
+const NODES = ['node-1', 'node-2', 'node-3'];
+
+const report = (tail: Parameters<typeof aReport>[2]): fc.Arbitrary<Step> =>
+  fc.record({ pick: fc.nat(63), honest: fc.nat(9) }).map(({ pick, honest }) => (job, at) => {
+    const number = executionOf(job, pick);
+    const execution = job.executions[`job-1.${number}`];
+    const nodeId = honest === 0 ? 'node-9' : (execution?.nodeId ?? 'node-1');
+    return aReport(number, at, tail, { nodeId, fencingToken: honest === 1 ? number + 1 : number });
+  });
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 1, arbitrary: fc.constant<Step>((_job, at) => aSubmission({ at: second(at) })) },
+  {
+    weight: 10,
+    arbitrary: fc.tuple(fc.nat(3), fc.nat(2), fc.nat(9)).map(([partition, node, odd]): Step => (job, at) => {
+      const waiting = job.partitions.findIndex(({ state }) => state === 'waiting');
+      const number = job.decisions + (odd === 0 ? 2 : 1);
+      const place = { number, partition: odd === 1 ? partition : Math.max(0, waiting), nodeId: NODES[node]! };
+      return aPlacement(job.reservations + 1, at, place);
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('capacity.cpu', 'presence.offline').map((reason): Step => (job, at) => ({
+      type: 'RecordDecision',
+      decision: aDecision({
+        number: job.decisions + 1,
+        outcome: 'deferred',
+        filtered: [{ reason, side: 'job', never: false, nodes: 1, also: 0 }],
+      }),
+      at: second(at),
+    })),
+  },
+  ...(['confirm', 'prepare', 'start', 'pause', 'resume', 'publish'] as const).map((type) => ({
+    weight: 2,
+    arbitrary: report({ type }),
+  })),
+  { weight: 2, arbitrary: report({ type: 'decline', reason: 'busy' }) },
+  { weight: 2, arbitrary: fc.double().chain((fraction) => report({ type: 'progress', fraction })) },
+  { weight: 4, arbitrary: report({ type: 'succeed', exitCode: 0, artifacts: [], consumption: aConsumption() }) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom(...FAILURE_CLASSES)
+      .chain((kind) => report({ type: 'fail', class: kind, code: 'some', message: 'why' })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.nat(63).map((pick): Step => (job, at) => ({
+      type: 'ExpireReservation',
+      executionId: `job-1.${executionOf(job, pick)}`,
+      at: second(at),
+    })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat(63).map((pick): Step => (job, at) => ({
+      type: 'DeclareExecutionLost',
+      executionId: `job-1.${executionOf(job, pick)}`,
+      reason: 'silent',
+      at: second(at),
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(9).map((pick): Step => (job, at) => ({
+      type: 'AbandonReservation',
+      executionId: `job-1.${job.reservations + (pick % 3)}`,
+      nodeId: 'node-1',
+      at: second(at),
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .nat(100)
+      .map((priority): Step => (_job, at) => ({ type: 'ChangePriority', priority, at: second(at) })),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'PauseJob', reason: 'wait', at: second(at) })) },
+  { weight: 2, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'ResumeJob', at: second(at) })) },
+  {
+    weight: 1,
+    arbitrary: fc.nat(9).map(
+      (rare): Step =>
+        (_job, at) =>
+          rare > 2
+            ? { type: 'ResumeJob', at: second(at) }
+            : { type: 'CancelJob', reason: 'mistake', byUser: true, at: second(at) },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(9).map(
+      (rare): Step =>
+        (_job, at) =>
+          rare > 1
+            ? { type: 'ResumeJob', at: second(at) }
+            : { type: 'FailJob', class: 'timeout', code: 'total-timeout', message: 'too long', at: second(at) },
+    ),
+  },
+);
+
+const submission = fc
+  .record({
+    count: fc.integer({ min: 1, max: 4 }),
+    attempts: fc.integer({ min: 1, max: 4 }),
+    on: fc.subarray([...FAILURE_CLASSES], { minLength: 5 }),
+  })
+  .map(({ count, attempts, on }) =>
+    aSubmission({ spec: aJobSpec({ count, retry: { ...aJobSpec().retry, attempts, on } }) }),
+  );
+
+interface Taken {
+  readonly command: JobCommand;
+  readonly before: JobState;
+  readonly events: readonly JobEvent[];
+  readonly after: JobState;
+}
+
+/** A whole history: the submission, then each step on what the ones before left. */
+const histories = fc
+  .record({ first: submission, then: fc.array(fc.tuple(steps, fc.nat(30)), { minLength: 1, maxLength: 60 }) })
+  .map(({ first, then }) => {
+    const taken: Taken[] = [];
+    let state = jobDecider.initialState();
+    let at = 0;
+    const take = (command: JobCommand) => {
+      const decision = jobDecider.decide(command, state);
+      const events = decision.kind === 'accepted' ? decision.events : [];
+      const after = fold(jobDecider, events, state);
+      taken.push({ command, before: state, events, after });
+      state = after;
+    };
+    take(first);
+    for (const [step, wait] of then) take(step(state, (at += wait)));
+    return { taken, events: taken.flatMap(({ events }) => events), state };
+  });
+
+const JOB_ENDS = ['JobCompleted', 'JobFailed', 'JobCancelled'];
+const EXECUTION_ENDS = [
+  'ExecutionSucceeded',
+  'ExecutionFailed',
+  'ExecutionLost',
+  'ExecutionCancelled',
+  'ReservationExpired',
+  'ReservationDeclined',
+];
+const executionOfEvent = ({ data }: JobEvent): string => ('executionId' in data ? data.executionId : '');
+
+const holds = (claim: (history: typeof histories extends fc.Arbitrary<infer H> ? H : never) => void, numRuns = 400) =>
+  fc.assert(fc.property(histories, claim), { numRuns });
+
+describe('whatever happens to a job', () => {
+  it('A-46 A-80 A-86 it ends at most once, and each partition succeeds at most once', () => {
+    holds(({ events, state }) => {
+      expect(events.filter(({ type }) => JOB_ENDS.includes(type)).length).toBeLessThanOrEqual(1);
+      const won = events.filter(({ type }) => type === 'ExecutionSucceeded').map(executionOfEvent);
+      const partitions = won.map((id) => state.executions[id]!.partition);
+      expect(new Set(partitions).size).toBe(partitions.length);
+      if (state.ended === 'completed') expect(partitions).toHaveLength(state.partitions.length);
+    });
+  });
+
+  it('A-87 after its end nothing is recorded but the ends of live executions and late reports', () => {
+    holds(({ events }) => {
+      const end = events.findIndex(({ type }) => JOB_ENDS.includes(type));
+      const after = end < 0 ? [] : events.slice(end + 1);
+      expect(after.filter(({ type }) => ![...EXECUTION_ENDS, 'LateResultRejected'].includes(type))).toEqual([]);
+    });
+  });
+
+  it('A-87 each execution ends at most once, and only late reports follow', () => {
+    holds(({ events }) => {
+      const over = new Set<string>();
+      for (const event of events) {
+        const id = executionOfEvent(event);
+        if (over.has(id)) expect(event.type).toBe('LateResultRejected');
+        if (EXECUTION_ENDS.includes(event.type)) over.add(id);
+      }
+    });
+  });
+
+  it('A-17 A-80 at most one execution of a partition is live, and exactly the live ones are marked', () => {
+    holds(({ taken }) => {
+      for (const { after } of taken) {
+        const live = liveExecutions(after).map(({ partition }) => partition);
+        expect(new Set(live).size).toBe(live.length);
+        const marked = after.partitions.flatMap(({ state }, index) => (state === 'live' ? [index] : []));
+        expect([...live].sort()).toEqual(marked);
+      }
+    });
+  });
+
+  it('A-86 fencing tokens rise strictly, and only the current one moves anything', () => {
+    holds(({ events }) => {
+      const tokens = events.flatMap((event) => (event.type === 'ExecutionReserved' ? [event.data.fencingToken] : []));
+      expect(tokens).toEqual(tokens.map((_, index) => index + 1));
+    });
+  });
+
+  it('A-90 attempts of a partition count up by the tries that ran', () => {
+    holds(({ events, state }) => {
+      const attempts = state.partitions.map(() => 0);
+      for (const event of events) {
+        if (event.type !== 'ExecutionReserved') continue;
+        const { partition, attempt } = event.data;
+        expect(attempt - attempts[partition]!).toBeGreaterThanOrEqual(attempts[partition] === 0 ? 1 : 0);
+        expect(attempt - attempts[partition]!).toBeLessThanOrEqual(1);
+        expect(attempt).toBeLessThanOrEqual(state.spec!.retry.attempts);
+        attempts[partition] = attempt;
+      }
+    });
+  });
+
+  it('A-22 A-84 only an unconfirmed reservation expires, at or after its deadline', () => {
+    holds(({ taken }) => {
+      for (const { events, before } of taken) {
+        for (const event of events) {
+          if (event.type !== 'ReservationExpired') continue;
+          const execution = before.executions[event.data.executionId]!;
+          expect(execution.state).toBe('reserved');
+          expect(event.data.at >= execution.confirmBy).toBe(true);
+        }
+      }
+    });
+  });
+
+  it('A-85 nothing is forgotten: a job that goes on, has for each partition an execution, a success or a place in the queue', () => {
+    holds(({ taken }) => {
+      for (const { after, events } of taken) {
+        if (after.ended || !after.exists) continue;
+        if (after.cancelRequested !== undefined) expect(liveExecutions(after).length).toBeGreaterThan(0);
+        for (const event of events) {
+          const stopped = after.cancelRequested !== undefined || event.type === 'ExecutionSucceeded';
+          if (!EXECUTION_ENDS.includes(event.type) || stopped) continue;
+          const { partition } = after.executions[executionOfEvent(event)]!;
+          const queued = events.some((other) => other.type === 'JobRequeued' && other.data.partition === partition);
+          expect(queued).toBe(true);
+        }
+      }
+    });
+  });
+
+  it('the state is the fold of the events, and survives storage as JSON', () => {
+    holds(({ events, state }) => {
+      expect(fold(jobDecider, events)).toEqual(state);
+      expect(fold(jobDecider, JSON.parse(JSON.stringify(events)) as JobEvent[])).toEqual(state);
+      const names = ['blocked', 'queued', 'reserved', 'running', 'paused', 'completed', 'failed', 'cancelled'];
+      expect(names).toContain(jobStateName(state));
+    }, 300);
+  });
+
+  it('A-86 the same report twice leaves the second time no event, and gets the same answer', () => {
+    holds(({ taken }) => {
+      for (const { command, after } of taken) {
+        if (command.type !== 'ReportExecution') continue;
+        const again = jobDecider.decide(command, after);
+        if (again.kind === 'accepted') expect(again.events).toEqual([]);
+        expect(answerAfter(after, command)).toEqual(answerReport(after, command.nodeId, command.report));
+      }
+    });
+  });
+
+  it('the same command twice, whatever it is, changes nothing the second time', () => {
+    holds(({ taken }) => {
+      for (const { command, after } of taken) {
+        const again = jobDecider.decide(command, after);
+        if (again.kind === 'accepted') expect(again.events).toEqual([]);
+      }
+    });
+  });
+
+  it('A-86 what was reported as accepted and ended an execution is accepted for ever', () => {
+    holds(({ taken, state }) => {
+      for (const { command, events } of taken) {
+        if (command.type !== 'ReportExecution' || !['succeed', 'fail', 'decline'].includes(command.report.type))
+          continue;
+        if (!events.some(({ type }) => EXECUTION_ENDS.includes(type))) continue;
+        expect(answerReport(state, command.nodeId, command.report).accepted).toBe(true);
+      }
+    });
+  });
+
+  it('late reports are recorded once per execution and kind', () => {
+    holds(({ events }) => {
+      const late = events.flatMap((event) =>
+        event.type === 'LateResultRejected' ? [`${event.data.executionId} ${event.data.report}`] : [],
+      );
+      expect(new Set(late).size).toBe(late.length);
+    });
+  });
+
+  it('deciding never changes the state it looks at', () => {
+    holds(({ taken, state }) => {
+      const before = JSON.stringify(state);
+      for (const { command } of taken) jobDecider.decide(command, state);
+      expect(JSON.stringify(state)).toBe(before);
+      expect(Object.values(state.executions).filter(isLive)).toEqual(liveExecutions(state));
+    }, 200);
+  });
+
+  it('histories reach every kind of event', () => {
+    const found = fc
+      .sample(histories, { numRuns: 2000, seed: 1 })
+      .flatMap(({ events }) => events.map(({ type }) => type));
+    const seen = new Set(found);
+    expect(Object.keys(EVERY).filter((type) => !seen.has(type as JobEvent['type']))).toEqual([]);
+  });
+});
+
+const EVERY: Readonly<Record<JobEvent['type'], true>> = {
+  JobSubmitted: true,
+  JobPriorityChanged: true,
+  JobPaused: true,
+  JobResumed: true,
+  PlacementDecided: true,
+  ExecutionReserved: true,
+  ReservationConfirmed: true,
+  ReservationDeclined: true,
+  ReservationExpired: true,
+  ReservationAbandoned: true,
+  ExecutionPreparing: true,
+  ExecutionStarted: true,
+  ExecutionProgressed: true,
+  ExecutionPaused: true,
+  ExecutionResumed: true,
+  ExecutionPublishing: true,
+  ExecutionSucceeded: true,
+  ExecutionFailed: true,
+  ExecutionLost: true,
+  ExecutionCancelled: true,
+  LateResultRejected: true,
+  JobRequeued: true,
+  JobCancelRequested: true,
+  JobCompleted: true,
+  JobFailed: true,
+  JobCancelled: true,
+};
+
+const answerAfter = (job: JobState, command: ReportExecution) => {
+  const again = jobDecider.decide(command, job);
+  const state = fold(jobDecider, again.kind === 'accepted' ? again.events : [], job);
+  return answerReport(state, command.nodeId, command.report);
+};
