@@ -34,6 +34,11 @@ export class JobAccess {
     return { state, revision };
   }
 
+  /** The job's present state, for one whom `maySee` let through before. */
+  load(jobId: string): ReturnType<JobCommands['load']> {
+    return this.jobs.load(jobStream(jobId));
+  }
+
   async mayChange(jobId: string, caller: Caller): Promise<void> {
     await this.maySee(jobId, caller);
   }

@@ -2,12 +2,13 @@ import { Module } from '@nestjs/common';
 import { NodesWriteModule } from '../write/nodes-write.module.js';
 import { AgentController } from './agent.controller.js';
 import { NodesController } from './nodes.controller.js';
+import { NodesResolver } from './nodes.resolver.js';
 import { NodePresence } from './presence.js';
 
 @Module({
   imports: [NodesWriteModule],
   controllers: [AgentController, NodesController],
-  providers: [NodePresence],
+  providers: [NodePresence, NodesResolver],
   exports: [NodePresence],
 })
 export class NodesApiModule {}

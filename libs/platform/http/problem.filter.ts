@@ -23,6 +23,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   EventStoreUnavailable: 'STORE_UNAVAILABLE',
   EventTooLarge: 'PAYLOAD_TOO_LARGE',
   ContendedStream: 'STREAM_CONTENDED',
+  InvalidCursor: 'CURSOR_INVALID',
 };
 
 /** The problem that a thrown thing stands for; what nobody expected is INTERNAL and says nothing of its inside. */

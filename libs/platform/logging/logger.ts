@@ -8,5 +8,5 @@ export type Logger = PinoLogger;
 export const createLogger = (name: string, level: string): Logger =>
   pino(
     { name, level, timestamp: pino.stdTimeFunctions.isoTime, base: { name } },
-    pino.destination({ dest: 2, sync: false }),
+    pino.destination({ dest: 2, sync: true }),
   );

@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+export type OrchestratorRole = 'api' | 'scheduler' | 'projector';
+
+const ROLES: readonly OrchestratorRole[] = ['api', 'scheduler', 'projector'];
+const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/** Everything that the process is told from outside, checked once at the start. */
+export interface Config {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly esdbUrl: string;
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+  readonly secret: string;
+  readonly roles: readonly OrchestratorRole[];
+  readonly logLevel: string;
+  /** Seconds. */
+  readonly offlineAfter: number;
+  readonly lostAfter: number;
+}
+
+/** A start that was stopped: every wrong value by name. */
+export class ConfigInvalid extends Error {
+  override readonly name = 'ConfigInvalid';
+  constructor(readonly mistakes: readonly string[]) {
+    super(
+      `the configuration has ${mistakes.length === 1 ? 'a mistake' : `${String(mistakes.length)} mistakes`}: ${mistakes.join('; ')}`,
+    );
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the environment. Throws `ConfigInvalid` with every mistake. */
+export const readConfig = (env: Environment): Config => {
+  const mistakes: string[] = [];
+  const reader = readerOf(env, mistakes);
+  const config: Config = {
+    host: reader.text('HOST', '127.0.0.1'),
+    port: reader.whole('PORT', 8080, 0, 65_535),
+    esdbUrl: reader.url('ESDB_URL', ['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']),
+    databaseUrl: reader.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    dataDir: resolve(reader.text('ESCALON_DATA', '.escalon')),
+    secret: reader.secret(),
+    roles: reader.roles(),
+    logLevel: reader.choice('LOG_LEVEL', 'info', LEVELS),
+    offlineAfter: reader.number('ESCALON_OFFLINE_AFTER', 15, 0.1, 86_400),
+    lostAfter: reader.number('ESCALON_LOST_AFTER', 60, 0, 86_400),
+  };
+  if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
+  return config;
+};
+
+const readerOf = (env: Environment, mistakes: string[]) => {
+  const text = (name: string, fallback: string): string => env[name] ?? fallback;
+  const number = (name: string, fallback: number, least: number, most: number): number => {
+    const value = env[name] === undefined || env[name] === '' ? fallback : Number(env[name]);
+    if (value >= least && value <= most) return value;
+    mistakes.push(
+      `${name} must be a number from ${String(least)} to ${String(most)}, not ${JSON.stringify(env[name])}`,
+    );
+    return fallback;
+  };
+  const whole = (name: string, fallback: number, least: number, most: number): number => {
+    const value = number(name, fallback, least, most);
+    if (Number.isInteger(value)) return value;
+    mistakes.push(`${name} must be a whole number, not ${JSON.stringify(env[name])}`);
+    return fallback;
+  };
+  const choice = (name: string, fallback: string, allowed: readonly string[]): string => {
+    const value = text(name, fallback);
+    if (!allowed.includes(value))
+      mistakes.push(`${name} must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`);
+    return value;
+  };
+  const url = (name: string, protocols: readonly string[]): string => {
+    const value = env[name];
+    if (value === undefined || value === '') mistakes.push(`${name} is not set (${String(protocols[0])}//…)`);
+    else if (!protocols.some((protocol) => value.startsWith(`${protocol}//`))) {
+      mistakes.push(`${name} must start with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+    }
+    return value ?? '';
+  };
+  const roles = (): readonly OrchestratorRole[] => {
+    const named = text('ESCALON_ROLES', ROLES.join(','))
+      .split(',')
+      .map((name) => name.trim());
+    const unknown = named.filter((name) => !ROLES.includes(name as OrchestratorRole));
+    if (unknown.length > 0) mistakes.push(`ESCALON_ROLES names ${unknown.join(', ')}; there are ${ROLES.join(', ')}`);
+    return named as OrchestratorRole[];
+  };
+  return { text, number, whole, choice, url, roles, secret: () => secretOf(env, mistakes) };
+};
+
+const secretOf = (env: Environment, mistakes: string[]): string => {
+  const file = env.ESCALON_SECRET_FILE;
+  if (file !== undefined && !existsSync(file)) mistakes.push(`ESCALON_SECRET_FILE names ${file}, which is not there`);
+  const secret =
+    file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() : (env.ESCALON_SECRET ?? '');
+  if (secret.length < 32)
+    mistakes.push('ESCALON_SECRET or the file ESCALON_SECRET_FILE must hold at least 32 characters');
+  return secret;
+};

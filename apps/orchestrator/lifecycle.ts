@@ -1,0 +1,162 @@
+import type { Millis, Timer } from '#kernel';
+import { ProgressStore, PostgresPresenceStore } from '#read-store';
+import { LeaderLock, ProjectionPositions, ProjectionRunner, migrate } from '#read-store';
+import { ControlLoop } from '#scheduling';
+import type { SchedulingObserver } from '#scheduling';
+import type { Parts } from './parts.js';
+
+const SCHEDULER_LOCK = 'scheduler';
+const RETRY_AFTER: Millis = 1_000;
+
+/**
+ * Opens and closes what the process holds, in order.
+ *
+ * *Starting*: the database (tried again until it is there), then the view of the log, then the roles of this process.
+ * *Serving*: the projector and the scheduler run wherever Postgres grants their lock; losing one stops that role until
+ * it is granted again. *Stopping*: first no new work, then the loops, then the connections.
+ */
+export class Lifecycle {
+  readonly positions: ProjectionPositions;
+  readonly presence: PostgresPresenceStore;
+  readonly progress: ProgressStore;
+  readonly runner: ProjectionRunner | undefined;
+  private readonly leader: LeaderLock | undefined;
+  private loop: ControlLoop | undefined;
+  private changing: Promise<void> = Promise.resolve();
+  private gauge: Timer | undefined;
+  private serving = false;
+
+  constructor(private readonly parts: Parts) {
+    const { config, store, clock, timers, log, projections } = parts;
+    const url = config.databaseUrl;
+    this.positions = new ProjectionPositions({ url, timers });
+    this.presence = new PostgresPresenceStore(parts.readStore, clock, timers, log);
+    this.progress = new ProgressStore(parts.readStore, clock, timers, log);
+    if (config.roles.includes('projector')) {
+      const onPassed = this.positions.advance;
+      this.runner = new ProjectionRunner({ url, store, projections, clock, timers, log, onPassed });
+    }
+    if (config.roles.includes('scheduler')) this.leader = this.leaderLock(url);
+  }
+
+  async start(): Promise<void> {
+    await this.openDatabase();
+    await this.positions.start();
+    this.parts.view.start();
+    await this.parts.view.whenReady();
+    this.parts.board.start();
+    this.presence.start();
+    this.progress.start();
+    this.runner?.start();
+    this.leader?.start();
+    this.gauge = this.parts.timers.every(1_000, () => this.measure());
+    this.serving = true;
+  }
+
+  async stop(): Promise<void> {
+    this.serving = false;
+    this.gauge?.cancel();
+    this.parts.board.stop();
+    await this.change(() => this.stopLoop());
+    await this.leader?.stop();
+    await this.runner?.stop();
+    await this.presence.stop();
+    await this.progress.stop();
+    await this.parts.view.stop();
+    await this.parts.store.close();
+    await this.positions.stop();
+    if (this.parts.readStore.isInitialized) await this.parts.readStore.destroy();
+  }
+
+  /** What is not well, by part; empty means ready. */
+  async unreadiness(): Promise<Readonly<Record<string, string>>> {
+    const wrong: Record<string, string> = {};
+    const { store, view, readStore } = this.parts;
+    if (!this.serving) wrong.process = 'starting or stopping';
+    const { connected, lastError } = store.status();
+    if (!connected) wrong.eventStore = lastError ?? 'not connected';
+    if (!view.ready) wrong.view = 'does not follow the event store';
+    try {
+      await readStore.query('SELECT 1');
+    } catch (error) {
+      wrong.database = error instanceof Error ? error.message : 'does not answer';
+    }
+    return wrong;
+  }
+
+  get leads(): boolean {
+    return this.loop !== undefined;
+  }
+
+  private async openDatabase(): Promise<void> {
+    const { readStore, timers, log } = this.parts;
+    for (;;) {
+      try {
+        if (!readStore.isInitialized) await readStore.initialize();
+        await migrate(readStore);
+        return;
+      } catch (error) {
+        log.warn({ err: error }, 'the database cannot be opened yet, it is tried again');
+        await new Promise<void>((resolve) => void timers.after(RETRY_AFTER, resolve));
+      }
+    }
+  }
+
+  private leaderLock(url: string): LeaderLock {
+    const { timers, log } = this.parts;
+    return new LeaderLock({
+      url,
+      timers,
+      name: SCHEDULER_LOCK,
+      onAcquired: () => void this.change(() => this.startLoop()),
+      onLost: (cause) => {
+        log.warn({ err: cause }, 'another process may schedule now');
+        void this.change(() => this.stopLoop());
+      },
+    });
+  }
+
+  /** Starts and stops follow each other, whatever the lock does meanwhile. */
+  private change(step: () => Promise<void>): Promise<void> {
+    this.changing = this.changing.then(step).catch((error: unknown) => {
+      this.parts.log.error({ err: error }, 'the scheduler did not start or stop in order');
+    });
+    return this.changing;
+  }
+
+  private async startLoop(): Promise<void> {
+    const { view, jobs, nodes, clock, timers, ids, log, config } = this.parts;
+    const options = { offlineAfter: config.offlineAfter * 1000, lostAfter: config.lostAfter * 1000 };
+    const shared = { view, jobs, nodes, clock, timers, ids, log, options };
+    this.loop = new ControlLoop({ ...shared, presence: this.presence, observer: this.observer() });
+    await this.loop.start();
+    log.info({}, 'this process schedules');
+  }
+
+  private async stopLoop(): Promise<void> {
+    const { loop } = this;
+    this.loop = undefined;
+    await loop?.stop();
+  }
+
+  private observer(): SchedulingObserver {
+    const { metrics } = this.parts;
+    return {
+      decided: (outcome, millis) => {
+        metrics.decisions.inc({ outcome });
+        metrics.decisionSeconds.observe(millis / 1000);
+      },
+      conflict: (stream) => metrics.conflicts.inc({ stream }),
+      expired: () => metrics.expiries.inc(),
+      lost: () => metrics.lost.inc(),
+      fault: () => metrics.faults.inc(),
+    };
+  }
+
+  private measure(): void {
+    const counts = this.loop?.scheduler.counts ?? { ready: 0, inFlight: 0, waiting: 0, delayed: 0 };
+    this.parts.metrics.ready.set(counts.ready);
+    this.parts.metrics.inFlight.set(counts.inFlight);
+    this.parts.metrics.waiting.set(counts.waiting + counts.delayed);
+  }
+}

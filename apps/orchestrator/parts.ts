@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { DataSource } from 'typeorm';
+import { LocalArtifactStore, LogStore } from '#artifacts';
+import { CommandHandler, connectEventStore } from '#event-store';
+import type { ConnectedEventStore } from '#event-store';
+import { jobDecider } from '#jobs';
+import { jobEntities, jobsProjection } from '#jobs/read';
+import type { JobCommands } from '#jobs/write';
+import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
+import type { Clock, Ids, Timers } from '#kernel';
+import { nodeDecider } from '#nodes';
+import { nodeEntities, nodesProjection } from '#nodes/read';
+import type { NodeCommands } from '#nodes/write';
+import { createLogger } from '#platform/logging';
+import type { Logger } from '#platform/logging';
+import { projectDecider } from '#projects';
+import { projectEntities, projectsProjection } from '#projects/read';
+import type { ProjectCommands } from '#projects/write';
+import { createReadStore } from '#read-store';
+import type { Projection } from '#read-store';
+import { AssignmentBoard, ClusterView } from '#scheduling';
+import type { Config } from './config/config.js';
+import { Metrics } from './system/metrics.js';
+
+/** What the process is made of, before Nest wires the rest: connections, handlers and the shared view. */
+export interface Parts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly store: ConnectedEventStore;
+  readonly jobs: JobCommands;
+  readonly nodes: NodeCommands;
+  readonly projects: ProjectCommands;
+  readonly view: ClusterView;
+  readonly board: AssignmentBoard;
+  readonly readStore: DataSource;
+  readonly projections: readonly Projection[];
+  readonly artifacts: LocalArtifactStore;
+  readonly logs: LogStore;
+}
+
+/** Nothing connects yet: `Lifecycle` opens what is made here, and closes it. */
+export const assemble = (config: Config, onFault: (error: Error) => void): Parts => {
+  const [clock, timers, ids] = [systemClock, systemTimers, systemIds];
+  const log = createLogger('orchestrator', config.logLevel);
+  const connection = { connectionString: config.esdbUrl, clock, timers, random: systemRandom, logger: log };
+  const store = connectEventStore({ ...connection, maxInFlight: 256 });
+  const view = new ClusterView(store, onFault);
+  return {
+    config,
+    clock,
+    timers,
+    ids,
+    log,
+    metrics: new Metrics(),
+    store,
+    jobs: new CommandHandler(jobDecider, store, ids),
+    nodes: new CommandHandler(nodeDecider, store, ids),
+    projects: new CommandHandler(projectDecider, store, ids),
+    view,
+    board: new AssignmentBoard(view, timers),
+    readStore: createReadStore({
+      url: config.databaseUrl,
+      entities: [...jobEntities, ...nodeEntities, ...projectEntities],
+    }),
+    projections: [jobsProjection, nodesProjection, projectsProjection],
+    artifacts: new LocalArtifactStore(join(config.dataDir, 'artifacts')),
+    logs: new LogStore(join(config.dataDir, 'logs')),
+  };
+};

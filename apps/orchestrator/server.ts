@@ -1,0 +1,84 @@
+import 'reflect-metadata';
+import type { Readable } from 'node:stream';
+import helmet from '@fastify/helmet';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { AppModule } from './app.module.js';
+import type { Config } from './config/config.js';
+import { Lifecycle } from './lifecycle.js';
+import { NestLogger } from './nest-logger.js';
+import { assemble } from './parts.js';
+
+/** A running control plane. */
+export interface Orchestrator {
+  readonly url: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Largest JSON body; a job file has its own, lower limit. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+/**
+ * Starts the control plane in this process and answers once it listens and its view is live. `onFault` is told when
+ * something broke that cannot be mended in place: the process should end and be started again.
+ */
+export const startOrchestrator = async (config: Config, onFault: (error: Error) => void): Promise<Orchestrator> => {
+  const parts = assemble(config, onFault);
+  const lifecycle = new Lifecycle(parts);
+  await lifecycle.start();
+  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT, forceCloseConnections: true, keepAliveTimeout: 75_000 });
+  acceptBytes(adapter);
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts, lifecycle), adapter, {
+    logger: new NestLogger(parts.log),
+    abortOnError: false,
+  });
+  await app.register(helmet, { contentSecurityPolicy: false });
+  measure(app, parts.metrics, parts.clock);
+  document(app);
+  await app.listen(config.port, config.host);
+  const { port } = new URL(await app.getUrl());
+  return {
+    url: `http://${config.host}:${port}`,
+    port: Number(port),
+    stop: async () => {
+      parts.board.stop();
+      await app.close();
+      await lifecycle.stop();
+    },
+  };
+};
+
+/** Artifacts and logs come as bytes and are read as a stream, never into memory at once. */
+const acceptBytes = (adapter: FastifyAdapter): void => {
+  const pass = (_request: unknown, payload: Readable, done: (error: Error | null, body?: unknown) => void): void =>
+    done(null, payload);
+  adapter.getInstance().addContentTypeParser('application/octet-stream', pass);
+};
+
+const measure = (
+  app: NestFastifyApplication,
+  metrics: ReturnType<typeof assemble>['metrics'],
+  clock: ReturnType<typeof assemble>['clock'],
+): void => {
+  const begun = new WeakMap<object, number>();
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    begun.set(request, clock.now());
+    done();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const span = (clock.now() - (begun.get(request) ?? clock.now())) / 1000;
+    metrics.requests.observe({ method: request.method, status: String(reply.statusCode) }, span);
+    done();
+  });
+};
+
+const document = (app: NestFastifyApplication): void => {
+  const description = 'Jobs, nodes, projects and the record of every decision.';
+  const builder = new DocumentBuilder().setTitle('Escalon').setDescription(description).setVersion('1').addBearerAuth();
+  const document_ = SwaggerModule.createDocument(app, builder.setOpenAPIVersion('3.1.0').build());
+  SwaggerModule.setup('docs', app, document_, { jsonDocumentUrl: 'docs/openapi.json' });
+};

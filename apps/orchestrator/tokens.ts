@@ -1,0 +1,2 @@
+/** The process's own parts, for what belongs to no context. */
+export const PARTS = Symbol('Parts');

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import type { RecordedEvent } from '#event-store';
+import { ClusterView } from '#scheduling';
+import { JOB_STREAM_PREFIX } from '../domain/events.js';
+
+/** One movement of a job, as the page is told of it. */
+export interface JobChange {
+  readonly jobId: string;
+  readonly type: string;
+  readonly revision: string;
+  readonly position: string;
+}
+
+/** Most changes kept for a reader that does not keep up; it then gets the newest and reads the job anew. */
+const MOST_WAITING = 1_000;
+
+/** Live movements of jobs, in log order, for subscriptions. */
+@Injectable()
+export class JobChanges {
+  constructor(private readonly view: ClusterView) {}
+
+  /** Changes of one job, or of all that `visible` lets through, until the reader leaves. */
+  async *follow(jobId: string | undefined, visible: (jobId: string) => boolean): AsyncGenerator<JobChange> {
+    const waiting: JobChange[] = [];
+    let wake: (() => void) | undefined;
+    const stop = this.view.listen((event) => {
+      const change = changeOf(event);
+      if (!change || (jobId !== undefined && change.jobId !== jobId) || !visible(change.jobId)) return;
+      waiting.push(change);
+      if (waiting.length > MOST_WAITING) waiting.shift();
+      wake?.();
+    });
+    try {
+      for (;;) {
+        const next = waiting.shift();
+        if (next) yield next;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      stop();
+    }
+  }
+}
+
+const changeOf = ({ stream, type, revision, position }: RecordedEvent): JobChange | undefined => {
+  if (!stream.startsWith(JOB_STREAM_PREFIX)) return undefined;
+  const jobId = stream.slice(JOB_STREAM_PREFIX.length);
+  return { jobId, type, revision: String(revision), position: String(position) };
+};

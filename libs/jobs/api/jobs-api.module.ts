@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { JobsWriteModule } from '../write/jobs-write.module.js';
+import { ExecutionLogs } from './execution-logs.js';
+import { JobAccess } from './job-access.js';
+import { JobChanges } from './job-changes.js';
+import { JobViewsController } from './job-views.controller.js';
+import { JobsController } from './jobs.controller.js';
+import { JobsResolver } from './jobs.resolver.js';
+import { LogsController } from './logs.controller.js';
+import { ReportsController } from './reports.controller.js';
+import { JobSubmissions } from './submission.js';
+
+@Module({
+  imports: [JobsWriteModule],
+  controllers: [JobsController, JobViewsController, LogsController, ReportsController],
+  providers: [JobSubmissions, JobAccess, JobChanges, ExecutionLogs, JobsResolver],
+})
+export class JobsApiModule {}

@@ -1,0 +1,158 @@
+import { Args, Field, ID, Int, Mutation, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
+import { Inject } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { toInstant } from '#kernel';
+import type { Clock } from '#kernel';
+import { CurrentCaller, Json, Roles, doneOrThrow } from '#platform/http';
+import type { Caller } from '#platform/http';
+import { CLOCK } from '#platform/ports';
+import { ClusterView } from '#scheduling';
+import { jobStateName } from '../domain/state.js';
+import { JobQueries } from '../read/index.js';
+import { ExecuteJob } from '../write/execute-job.js';
+import { idempotencyKeyOf } from './idempotency-key.js';
+import { JobAccess } from './job-access.js';
+import { JobChanges } from './job-changes.js';
+import type { JobChange } from './job-changes.js';
+import { JobSubmissions } from './submission.js';
+
+@ObjectType({ description: 'The answer to a submission' })
+export class SubmittedJob {
+  @Field(() => ID)
+  readonly id: string;
+  @Field(() => ID)
+  readonly evaluationId: string;
+  @Field()
+  readonly revision: string;
+  @Field(() => [String])
+  readonly warnings: string[];
+}
+
+@ObjectType({ description: 'The state of a job right after a command' })
+export class ChangedJob {
+  @Field(() => ID)
+  readonly id: string;
+  @Field()
+  readonly state: string;
+  @Field({ description: 'The position to wait for when reading' })
+  readonly position: string;
+}
+
+@ObjectType({ description: 'A movement of a job, told as it happens' })
+export class JobMovement {
+  @Field(() => ID)
+  readonly jobId: string;
+  @Field({ description: 'The event type' })
+  readonly type: string;
+  @Field()
+  readonly revision: string;
+  @Field()
+  readonly position: string;
+}
+
+@ObjectType({ description: 'A part of a list' })
+export class JsonPage {
+  @Field(() => [Json])
+  readonly items: object[];
+  @Field(() => String, { nullable: true, description: 'The cursor of the next part' })
+  readonly next: string | null;
+}
+
+/** Jobs over GraphQL: the same shapes as REST, live. */
+@Resolver()
+@Roles('researcher', 'operator', 'auditor')
+export class JobsResolver {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly submissions: JobSubmissions,
+    private readonly jobs: JobQueries,
+    private readonly access: JobAccess,
+    private readonly changes: JobChanges,
+    private readonly view: ClusterView,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Query(() => Json, { nullable: true, name: 'job', description: 'One job, as REST shows it' })
+  async job(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+    await this.access.maySee(id, caller);
+    return this.jobs.get(id);
+  }
+
+  @Query(() => JsonPage, { name: 'jobs', description: 'Jobs, newest first' })
+  list(
+    @CurrentCaller() caller: Caller,
+    @Args('state', { nullable: true }) state?: string,
+    @Args('project', { nullable: true }) project?: string,
+    @Args('node', { nullable: true }) node?: string,
+    @Args('name', { nullable: true }) name?: string,
+    @Args('type', { nullable: true }) type?: string,
+    @Args('limit', { type: () => Int, nullable: true }) limit?: number,
+    @Args('cursor', { nullable: true }) cursor?: string,
+  ): Promise<unknown> {
+    const filter = { state, project, node, name, type, cursor, limit: limit === undefined ? undefined : String(limit) };
+    return this.jobs.list({ ...filter, visible: this.access.visibleProjects(caller) });
+  }
+
+  @Query(() => [Json], { name: 'timeline', description: 'Every movement of a job, oldest first' })
+  async timeline(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+    await this.access.maySee(id, caller);
+    return (await this.jobs.timeline(id)).items;
+  }
+
+  @Query(() => [Json], { name: 'decisions', description: 'Every decision about a job with its reasons' })
+  async decisions(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+    await this.access.maySee(id, caller);
+    return (await this.jobs.decisions(id)).items;
+  }
+
+  @Query(() => JsonPage, { name: 'queue', description: 'What waits, in order, with the reasons' })
+  queue(@CurrentCaller() caller: Caller): Promise<unknown> {
+    return this.jobs.queue({ visible: this.access.visibleProjects(caller) });
+  }
+
+  @Mutation(() => SubmittedJob, { description: 'Submit a job; `spec` is the job file' })
+  @Roles('researcher', 'operator')
+  async submitJob(
+    @Args('spec', { type: () => Json }) spec: object,
+    @CurrentCaller() caller: Caller,
+    @Args('idempotencyKey', { nullable: true }) key?: string,
+  ): Promise<unknown> {
+    const { submission } = await this.submissions.submit(spec, caller, idempotencyKeyOf(key));
+    return submission;
+  }
+
+  @Mutation(() => ChangedJob, { description: 'Cancel a job; what runs is stopped on its node' })
+  @Roles('researcher', 'operator')
+  async cancelJob(
+    @Args('id', { type: () => ID }) id: string,
+    @Args('reason') reason: string,
+    @CurrentCaller() caller: Caller,
+  ): Promise<ChangedJob> {
+    await this.access.mayChange(id, caller);
+    const command = { type: 'CancelJob' as const, reason, byUser: true, at: toInstant(this.clock.now()) };
+    const outcome = await this.commands.execute(new ExecuteJob(id, command, { actor: caller.account }));
+    const { state, position } = doneOrThrow(outcome);
+    return { id, state: jobStateName(state), position: String(position) };
+  }
+
+  @Subscription(() => JobMovement, {
+    name: 'jobChanged',
+    description: 'Movements of one job, or of all that the caller may see',
+    resolve: (change: JobChange) => change,
+  })
+  async jobChanged(
+    @CurrentCaller() caller: Caller,
+    @Args('id', { type: () => ID, nullable: true }) id?: string,
+  ): Promise<AsyncGenerator<JobChange>> {
+    if (id !== undefined) await this.access.maySee(id, caller);
+    const projects = this.access.visibleProjects(caller);
+    const known = new Map<string, string>();
+    return this.changes.follow(id, (jobId) => {
+      if (!projects || id === jobId) return true;
+      const project = this.view.cluster.jobs.get(jobId)?.project ?? known.get(jobId) ?? '';
+      // A job that ended has left the view, and its last movement must be told too.
+      known.set(jobId, project);
+      return projects.includes(project);
+    });
+  }
+}

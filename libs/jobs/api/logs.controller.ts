@@ -1,0 +1,93 @@
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LogStore } from '#artifacts';
+import type { Timers } from '#kernel';
+import { CurrentCaller, ProblemException, Roles } from '#platform/http';
+import type { Caller } from '#platform/http';
+import { TIMERS } from '#platform/ports';
+import { ClusterView } from '#scheduling';
+import { jobStateName } from '../domain/state.js';
+import type { JobState } from '../domain/state.js';
+import { JobAccess } from './job-access.js';
+import { LogFollower } from './log-follower.js';
+import { LOG_STREAMS, lastLines, readAll } from './log-text.js';
+
+/** What a job's tasks wrote. */
+@ApiTags('jobs')
+@Controller('v1/jobs/:id/logs')
+@Roles('researcher', 'operator', 'auditor')
+export class LogsController {
+  constructor(
+    private readonly access: JobAccess,
+    private readonly logs: LogStore,
+    private readonly view: ClusterView,
+    @Inject(TIMERS) private readonly timers: Timers,
+  ) {}
+
+  /**
+   * Plain text: the executions in the order of their reservation, of each first stdout, then stderr. With `follow=true`
+   * server-sent events: `log` with `{executionId, stream, offset, text}`, at last `end` with the job's state.
+   */
+  @Get()
+  @ApiOperation({ summary: 'Logs of a job or of one of its executions; `tail` lines, `follow` until the job ends' })
+  async read(
+    @Param('id') jobId: string,
+    @CurrentCaller() caller: Caller,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query('execution') execution?: string,
+    @Query('stream') stream?: string,
+    @Query('tail') tail?: string,
+    @Query('follow') follow?: string,
+  ): Promise<void> {
+    const { state } = await this.access.maySee(jobId, caller);
+    const streams = streamsOf(stream);
+    const lines = tailOf(tail);
+    if (execution !== undefined && !state.executions[execution]) {
+      throw new ProblemException('EXECUTION_UNKNOWN', `job ${jobId} has no execution ${execution}`);
+    }
+    if (follow === 'true') return this.follow(jobId, execution, streams, lines, request, reply);
+    const text = await this.text(state, execution, streams);
+    await reply.header('content-type', 'text/plain; charset=utf-8').send(lastLines(text, lines));
+  }
+
+  private async text(state: JobState, execution: string | undefined, streams: readonly string[]): Promise<string> {
+    const executions = Object.keys(state.executions).filter((id) => execution === undefined || id === execution);
+    const texts: string[] = [];
+    for (const id of executions) for (const stream of streams) texts.push(await readAll(this.logs, id, stream));
+    return texts.join('');
+  }
+
+  private async follow(
+    jobId: string,
+    execution: string | undefined,
+    streams: readonly string[],
+    tail: number | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    reply.raw.write(': logs\n\n');
+    const load = async (): Promise<JobState> => (await this.access.load(jobId)).state;
+    const follower = new LogFollower({ logs: this.logs, view: this.view, timers: this.timers, load, jobId });
+    request.raw.on('close', () => follower.stop());
+    for await (const chunk of follower.chunks({ execution, streams, tail })) {
+      reply.raw.write(`event: log\ndata: ${JSON.stringify(chunk)}\n\n`);
+    }
+    reply.raw.end(`event: end\ndata: ${JSON.stringify({ state: jobStateName(await load()) })}\n\n`);
+  }
+}
+
+const streamsOf = (stream: string | undefined): readonly string[] => {
+  if (stream === undefined) return LOG_STREAMS;
+  if (LOG_STREAMS.includes(stream)) return [stream];
+  throw new ProblemException('VALIDATION_FAILED', 'stream must be stdout or stderr');
+};
+
+const tailOf = (tail: string | undefined): number | undefined => {
+  if (tail === undefined) return undefined;
+  if (/^\d{1,9}$/.test(tail)) return Number(tail);
+  throw new ProblemException('VALIDATION_FAILED', 'tail must be a number of lines');
+};
