@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import type { JSONEventData, JSONEventType } from '@eventstore/db-client';
-import { systemTimers } from '#kernel';
+import { systemClock, systemTimers } from '#kernel';
 import { startEventStore } from './server.js';
 import type { EventStoreOptions, RunningEventStore } from './server.js';
 
@@ -84,19 +84,14 @@ export const signal = <Value = void>(): { promise: Promise<Value>; resolve: (val
 
 /** Polls until the condition holds; for what happens in another process. Fails after `within` milliseconds. */
 export const until = async (condition: () => boolean | Promise<boolean>, within = 30_000): Promise<void> => {
-  let late = false;
-  const limit = systemTimers.after(within, () => (late = true));
-  try {
-    while (!(await condition())) {
-      if (late) throw new Error(`the condition did not hold within ${within} ms`);
-      await pause(10);
-    }
-  } finally {
-    limit.cancel();
+  const giveUp = systemClock.now() + within;
+  while (!(await condition())) {
+    if (systemClock.now() > giveUp) throw new Error(`the condition did not hold within ${within} ms`);
+    await pause(10);
   }
 };
 
-export const pause = (millis: number): Promise<void> => new Promise((resolve) => systemTimers.after(millis, resolve));
+const pause = (millis: number): Promise<void> => new Promise((resolve) => systemTimers.after(millis, resolve));
 
 /** A server in a process of its own. */
 export interface ServerProcess {

@@ -39,11 +39,11 @@ const connect = ({ port }: ServerProcess): EventStoreDBClient => {
   return client;
 };
 
+const isAlive = ({ child }: ServerProcess): boolean => child.exitCode === null && child.signalCode === null;
+
 afterEach(async () => {
   await Promise.all([...clients].map((client) => client.dispose()));
-  await Promise.all(
-    [...running].map((server) => server.child.exitCode ?? server.child.signalCode ?? server.kill('SIGKILL')),
-  );
+  await Promise.all([...running].filter(isAlive).map((server) => server.kill('SIGKILL')));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   clients.clear();
   running.clear();

@@ -129,7 +129,9 @@ describe('requests that the Node client never sends', () => {
     expect(revisions).toEqual(Array.from({ length: 30 }, (_, n) => String(n)));
     const backwards = (
       await read(
-        options.setReadDirection(1).setAll(new streams.ReadReq.Options.AllOptions().setEnd(new shared.Empty())),
+        options
+          .setReadDirection(streams.ReadReq.Options.ReadDirection.BACKWARDS)
+          .setAll(new streams.ReadReq.Options.AllOptions().setEnd(new shared.Empty())),
       )
     ).map((r) => r.getEvent()?.getEvent()?.getStreamRevision());
     expect(backwards).toEqual(Array.from({ length: 30 }, (_, n) => String(99 - n)));
