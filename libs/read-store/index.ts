@@ -1,7 +1,7 @@
 export { entityOf } from './entity.js';
 export { LeaderLock } from './leader-lock.js';
 export type { LeaderLockOptions } from './leader-lock.js';
-export { InvalidCursor, pageLimit, pageOf, readCursor, writeCursor } from './page.js';
+export { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from './page.js';
 export type { Page, PageRequest } from './page.js';
 export { CheckpointMoved } from './projection/checkpoints.js';
 export { ProjectionPositions } from './projection/positions.js';

@@ -21,6 +21,27 @@ export class InvalidCursor extends Error {
   }
 }
 
+/** A condition of a list cannot be understood. */
+export class InvalidFilter extends Error {
+  override readonly name = 'InvalidFilter';
+  readonly code = 'VALIDATION_FAILED';
+}
+
+/** The conditions named, each one text or absent. Throws `InvalidFilter`. */
+export const readFilter = <Name extends string>(
+  request: Readonly<Partial<Record<Name, unknown>>>,
+  names: readonly Name[],
+): Readonly<Partial<Record<Name, string>>> => {
+  const filter: Partial<Record<Name, string>> = {};
+  for (const name of names) {
+    const value = request[name];
+    if (value === undefined || value === '') continue;
+    if (typeof value !== 'string') throw new InvalidFilter(`${name} must be given once, as text`);
+    filter[name] = value;
+  }
+  return filter;
+};
+
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 

@@ -1,4 +1,5 @@
 export { projectInMemory } from './memory-tables.js';
 export type { TableContents } from './memory-tables.js';
+export { recordedLog } from './recorded.js';
 export { startTestPostgres } from './postgres.js';
 export type { TestPostgres } from './postgres.js';

@@ -1,0 +1,172 @@
+import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
+import { decisionEntity, executionEntity, jobEntity, jobTimelineEntity } from './tables.js';
+import type { DataSource, SelectQueryBuilder } from 'typeorm';
+import type { Page, PageRequest, Tracked } from '#read-store';
+import type { Decision } from '../domain/decision.js';
+import type { ExecutionRow, JobRow, JobTimelineRow } from './tables.js';
+
+/** Each that is given must hold; texts are compared exactly. */
+export interface JobFilter {
+  readonly state?: string | undefined;
+  readonly project?: string | undefined;
+  /** A node that any execution of the job was reserved on. */
+  readonly node?: string | undefined;
+  readonly name?: string | undefined;
+  readonly type?: string | undefined;
+  /** RFC 3339: submitted then or later. */
+  readonly since?: string | undefined;
+}
+
+export interface JobListRequest extends JobFilter, PageRequest {
+  /** Only jobs of these projects; undefined: of all. */
+  readonly visible?: readonly string[] | undefined;
+}
+
+export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'liveRunning' | 'livePaused'> & Tracked;
+export type JobDetails = JobSummary & Pick<JobRow, 'spec'>;
+
+/** What waits, in the order in which it is served. */
+export interface QueueEntry {
+  readonly jobId: string;
+  readonly name: string;
+  readonly project: string;
+  readonly account: string;
+  readonly priority: number;
+  readonly since: string;
+  readonly notBefore: string | null;
+  readonly reason: string | null;
+  readonly reasons: JobRow['waitingOn'];
+  readonly attempt: number;
+}
+
+const INTERNAL: readonly string[] = ['liveReserved', 'liveRunning', 'livePaused', 'recentEvents'];
+const DETAILS = Object.keys(jobEntity.options.columns).filter((name) => !INTERNAL.includes(name));
+const SUMMARY = DETAILS.filter((name) => name !== 'spec');
+
+const selected = (names: readonly string[]): string[] => names.map((name) => `job.${name}`);
+
+/** Reads the jobs' tables. */
+export class JobQueries {
+  constructor(private readonly source: DataSource) {}
+
+  /** Newest first. Throws `InvalidCursor` or `InvalidFilter`. */
+  async list({ limit, cursor, visible, ...request }: JobListRequest): Promise<Page<JobSummary>> {
+    const filter = statedFilter(request);
+    const size = pageLimit(limit);
+    const after = readCursor(cursor, filter, 2);
+    const query = this.jobs(SUMMARY)
+      .orderBy('job.submittedAt', 'DESC')
+      .addOrderBy('job.id', 'DESC')
+      .limit(size + 1);
+    narrow(query, filter, visible);
+    if (after) {
+      if (Number.isNaN(Date.parse(after[0] ?? ''))) throw new InvalidCursor();
+      query.andWhere('(job.submitted_at, job.id) < (:submittedAt, :id)', { submittedAt: after[0], id: after[1] });
+    }
+    const rows: JobSummary[] = await query.getMany();
+    return pageOf(rows, size, ({ submittedAt, id }) => writeCursor([submittedAt, id], filter));
+  }
+
+  async get(jobId: string): Promise<JobDetails | undefined> {
+    return (await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne()) ?? undefined;
+  }
+
+  /** Highest priority first, then the longest waiting. Throws `InvalidCursor` or `InvalidFilter`. */
+  async queue({ limit, cursor, visible, ...request }: JobListRequest): Promise<Page<QueueEntry>> {
+    const filter = { state: 'queued', ...readFilter(request, ['project']) };
+    const size = pageLimit(limit);
+    const after = readCursor(cursor, filter, 3);
+    const query = this.jobs(SUMMARY)
+      .orderBy('job.priority', 'DESC')
+      .addOrderBy('job.stateSince', 'ASC')
+      .addOrderBy('job.id', 'ASC')
+      .limit(size + 1);
+    narrow(query, filter, visible);
+    if (after) {
+      const [priority, since, id] = after;
+      if (Number.isNaN(Number(priority)) || Number.isNaN(Date.parse(since ?? ''))) throw new InvalidCursor();
+      query.andWhere('(-job.priority, job.state_since, job.id) > (-:priority::integer, :since::timestamptz, :id)', {
+        priority,
+        since,
+        id,
+      });
+    }
+    const rows = await query.getMany();
+    const page = pageOf(rows, size, (job) => writeCursor([String(job.priority), job.stateSince, job.id], filter));
+    return { items: page.items.map(queueEntry), next: page.next };
+  }
+
+  /** Every movement, oldest first. */
+  async timeline(jobId: string): Promise<Page<JobTimelineRow>> {
+    const items = await this.source
+      .getRepository(jobTimelineEntity)
+      .find({ where: { jobId }, order: { revision: 'ASC' } });
+    return { items, next: null };
+  }
+
+  /** Every decision as it was recorded, oldest first. */
+  async decisions(jobId: string): Promise<Page<Decision>> {
+    const rows = await this.source.getRepository(decisionEntity).find({ where: { jobId }, order: { number: 'ASC' } });
+    return { items: rows.map(({ decision }) => decision), next: null };
+  }
+
+  async decision(jobId: string, number: number): Promise<Decision | undefined> {
+    if (!Number.isInteger(number) || number < 1 || number > 2 ** 31 - 1) return undefined;
+    const row = await this.source.getRepository(decisionEntity).findOne({ where: { jobId, number } });
+    return row?.decision;
+  }
+
+  /** Every try, newest first. */
+  async executions(jobId: string): Promise<Page<ExecutionRow>> {
+    const items = await this.source
+      .getRepository(executionEntity)
+      .find({ where: { jobId }, order: { fencingToken: 'DESC' } });
+    return { items, next: null };
+  }
+
+  private jobs(columns: readonly string[]): SelectQueryBuilder<JobRow & Tracked> {
+    return this.source.getRepository(jobEntity).createQueryBuilder('job').select(selected(columns));
+  }
+}
+
+const FILTERS = ['state', 'project', 'node', 'name', 'type', 'since'] as const;
+
+const statedFilter = (request: JobFilter): JobFilter => {
+  const filter = readFilter(request, FILTERS);
+  if (filter.since !== undefined && Number.isNaN(Date.parse(filter.since))) {
+    throw new InvalidFilter('since must be a time, such as 2026-11-29T20:11:05.123Z');
+  }
+  return filter;
+};
+
+const narrow = (
+  query: SelectQueryBuilder<JobRow & Tracked>,
+  { node, since, ...equal }: JobFilter,
+  visible: readonly string[] | undefined,
+): void => {
+  query.where('TRUE');
+  for (const [name, value] of Object.entries(equal)) {
+    if (value !== undefined) query.andWhere(`job.${name} = :${name}`, { [name]: value });
+  }
+  if (since !== undefined) query.andWhere('job.submitted_at >= :since', { since });
+  if (visible) query.andWhere('job.project = ANY(:visible)', { visible });
+  if (node !== undefined) {
+    query.andWhere('EXISTS (SELECT 1 FROM executions e WHERE e.job_id = job.id AND e.node_id = :node)', { node });
+  }
+};
+
+const queueEntry = (job: JobRow): QueueEntry => {
+  const { id, name, project, account, priority, stateSince, notBefore, reason, waitingOn, attempt } = job;
+  return {
+    jobId: id,
+    name,
+    project,
+    account,
+    priority,
+    since: stateSince,
+    notBefore,
+    reason,
+    reasons: waitingOn,
+    attempt,
+  };
+};

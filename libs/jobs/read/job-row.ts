@@ -1,0 +1,161 @@
+import { livenessOf } from './executions.js';
+import { reasonAfter } from './reasons.js';
+import type { Instant } from '#kernel';
+import type { ExecutionReserved, JobEvent, JobSubmitted, PlacementDecided } from '../domain/events.js';
+import type { JobStateName } from '../domain/state.js';
+import type { Liveness } from './executions.js';
+import type { ExecutionRow, JobRow } from './tables.js';
+
+/** When it happened, by the clock of whoever recorded it. */
+export const timeOf = (event: JobEvent): Instant =>
+  event.type === 'PlacementDecided' ? event.data.time : event.data.at;
+
+/** The row of the execution that an event is about, before and after it. */
+export interface ExecutionChange {
+  readonly before: ExecutionRow | undefined;
+  readonly after: ExecutionRow | undefined;
+}
+
+/**
+ * Folds an event into the job's row. The state follows the rule of `jobStateName` in the domain, from counts of live
+ * executions instead of the executions themselves, so that one event costs the same with one partition and with thousands.
+ */
+export const evolveJob = (row: JobRow | undefined, event: JobEvent, change: ExecutionChange): JobRow | undefined => {
+  if (event.type === 'JobSubmitted') return submitted(event.data);
+  if (!row) return undefined;
+  const counted = { ...specific(row, event), ...counts(row, change) };
+  const next = { ...counted, reason: reasonAfter(counted, event), progress: progressOf(counted, change) };
+  const state = stateOf(next);
+  return state === row.state ? next : { ...next, state, stateSince: timeOf(event) };
+};
+
+const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmitted['data']): JobRow => ({
+  id: jobId,
+  name: spec.name,
+  project: spec.project,
+  account,
+  institution,
+  type: spec.type,
+  state: 'queued',
+  stateSince: at,
+  priority: spec.priority,
+  count: spec.count,
+  succeeded: 0,
+  submittedAt: at,
+  startedAt: null,
+  endedAt: null,
+  nodeId: null,
+  executionId: null,
+  attempt: 0,
+  progress: 0,
+  reason: spec.dependsOn.length > 0 ? 'waits for other jobs' : 'waits for its first look at the nodes',
+  waitingOn: null,
+  notBefore: null,
+  failure: null,
+  paused: false,
+  cancelRequested: false,
+  decisions: 0,
+  liveReserved: 0,
+  liveRunning: 0,
+  livePaused: 0,
+  labels: spec.labels,
+  rerunOf: rerunOf ?? null,
+  spec,
+});
+
+/** What an event changes beside counts, reason, progress and state. */
+const specific = (row: JobRow, event: JobEvent): JobRow => {
+  switch (event.type) {
+    case 'JobPriorityChanged':
+      return { ...row, priority: event.data.priority };
+    case 'JobPaused':
+      return { ...row, paused: true };
+    case 'JobResumed':
+      return { ...row, paused: false };
+    case 'PlacementDecided':
+      return decided(row, event.data);
+    case 'ExecutionReserved':
+      return reserved(row, event.data);
+    case 'ExecutionStarted':
+      return { ...row, startedAt: row.startedAt ?? event.data.at };
+    case 'ExecutionSucceeded':
+      return { ...row, succeeded: row.succeeded + 1 };
+    case 'JobRequeued':
+      return { ...row, notBefore: event.data.notBefore };
+    case 'JobCancelRequested':
+      return { ...row, cancelRequested: true };
+    case 'JobCompleted':
+      return { ...row, state: 'completed', endedAt: event.data.at, failure: null, waitingOn: null };
+    case 'JobFailed': {
+      const { class: kind, code, message, at } = event.data;
+      return { ...row, state: 'failed', endedAt: at, failure: { class: kind, code, message } };
+    }
+    case 'JobCancelled': {
+      const { reason, at } = event.data;
+      return {
+        ...row,
+        state: 'cancelled',
+        endedAt: at,
+        failure: { class: 'cancelled', code: 'cancelled', message: reason },
+      };
+    }
+    default:
+      return failureSeen(row, event);
+  }
+};
+
+/** The last real error stays visible while the job is tried again. */
+const failureSeen = (row: JobRow, event: JobEvent): JobRow => {
+  if (event.type === 'ExecutionFailed') {
+    const { class: kind, code, message } = event.data;
+    return { ...row, failure: { class: kind, code, message } };
+  }
+  if (event.type !== 'ExecutionLost') return row;
+  return { ...row, failure: { class: 'node-lost', code: 'node-lost', message: event.data.reason } };
+};
+
+const decided = (row: JobRow, data: PlacementDecided['data']): JobRow => ({
+  ...row,
+  decisions: data.number,
+  waitingOn: data.outcome === 'placed' ? null : data.filtered,
+});
+
+const reserved = (row: JobRow, { nodeId, executionId, attempt }: ExecutionReserved['data']): JobRow => ({
+  ...row,
+  nodeId,
+  executionId,
+  attempt,
+  waitingOn: null,
+  notBefore: null,
+});
+
+type Counts = Pick<JobRow, 'liveReserved' | 'liveRunning' | 'livePaused'>;
+
+const COUNTER: Readonly<Record<Exclude<Liveness, 'none'>, keyof Counts>> = {
+  reserved: 'liveReserved',
+  running: 'liveRunning',
+  paused: 'livePaused',
+};
+
+const counts = (row: JobRow, { before, after }: ExecutionChange): Counts => {
+  const { liveReserved, liveRunning, livePaused } = row;
+  const next = { liveReserved, liveRunning, livePaused };
+  const from = livenessOf(before);
+  const to = livenessOf(after);
+  if (from !== 'none') next[COUNTER[from]] -= 1;
+  if (to !== 'none') next[COUNTER[to]] += 1;
+  return next;
+};
+
+const progressOf = (row: JobRow, { after }: ExecutionChange): number => {
+  if (row.count > 1) return row.succeeded / row.count;
+  return after?.progress ?? row.progress;
+};
+
+const stateOf = (row: JobRow): JobStateName => {
+  if (row.endedAt !== null) return row.state;
+  if (row.paused) return 'paused';
+  if (row.liveRunning > 0) return 'running';
+  if (row.livePaused > 0) return 'paused';
+  return row.liveReserved > 0 ? 'reserved' : 'queued';
+};

@@ -1,0 +1,67 @@
+import { explainDecision } from '#placement';
+import type { Decision } from '../domain/decision.js';
+import type { JobEvent } from '../domain/events.js';
+import type { JobRow } from './tables.js';
+
+/** The job's one line after an event: why it waits, stops or failed; null when there is nothing to explain. */
+export const reasonAfter = (row: Pick<JobRow, 'reason' | 'paused' | 'endedAt'>, event: JobEvent): string | null => {
+  switch (event.type) {
+    case 'JobFailed':
+      return event.data.message;
+    case 'JobCancelled':
+      return `cancelled: ${event.data.reason}`;
+    case 'JobCompleted':
+      return null;
+    default:
+      return row.endedAt === null ? whileLive(row.reason, event) : row.reason;
+  }
+};
+
+const whileLive = (reason: string | null, event: JobEvent): string | null => {
+  switch (event.type) {
+    case 'PlacementDecided':
+      return event.data.outcome === 'placed' ? reason : whyNot(event.data);
+    case 'JobCancelRequested':
+      return `stopping: ${event.data.reason}`;
+    case 'JobPaused':
+      return `paused: ${event.data.reason}`;
+    case 'JobResumed':
+      return 'resumed';
+    case 'JobRequeued':
+      return `tried again after ${event.data.notBefore}: ${event.data.message}`;
+    default:
+      return ofExecution(reason, event);
+  }
+};
+
+const ofExecution = (reason: string | null, event: JobEvent): string | null => {
+  switch (event.type) {
+    case 'ExecutionReserved':
+      return `reserved on ${event.data.nodeId}, which has until ${event.data.confirmBy} to confirm`;
+    case 'ReservationConfirmed':
+      return 'confirmed by the node, not started yet';
+    case 'ExecutionPreparing':
+      return 'the node fetches inputs';
+    case 'ReservationDeclined':
+      return `the node declined: ${event.data.reason}`;
+    case 'ReservationExpired':
+      return 'the node did not confirm in time';
+    case 'ExecutionPaused':
+      return 'paused on its node';
+    case 'ExecutionFailed':
+      return event.data.message;
+    case 'ExecutionLost':
+    case 'ExecutionCancelled':
+      return event.data.reason;
+    case 'ExecutionStarted':
+    case 'ExecutionResumed':
+    case 'ExecutionPublishing':
+    case 'ExecutionSucceeded':
+      return null;
+    default:
+      return reason;
+  }
+};
+
+/** The first lines of the explanation: what the outcome is, and the reasons that hold most nodes back. */
+const whyNot = (decision: Decision): string => explainDecision(decision).slice(0, 4).join(' ');

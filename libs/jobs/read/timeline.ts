@@ -1,0 +1,91 @@
+import { unreachable } from '#kernel';
+import { executionOf } from './executions.js';
+import { timeOf } from './job-row.js';
+import type { RecordedEvent } from '#event-store';
+import type { Decision } from '../domain/decision.js';
+import type { JobEvent } from '../domain/events.js';
+import type { JobTimelineRow } from './tables.js';
+
+/** The movement that an event is to the job's readers. */
+export const timelineRow = (recorded: RecordedEvent, event: JobEvent, jobId: string): JobTimelineRow => ({
+  jobId,
+  revision: recorded.revision.toString(),
+  position: recorded.position.toString(),
+  at: timeOf(event),
+  type: event.type,
+  actor: recorded.metadata.actor,
+  title: titleOf(event),
+  executionId: executionOf(event) ?? null,
+  data: detailsOf(event),
+});
+
+/** What the sentence leaves out, without what other tables hold in full. */
+const detailsOf = (event: JobEvent): object => {
+  switch (event.type) {
+    case 'JobSubmitted': {
+      const { spec: _spec, ...details } = event.data;
+      return details;
+    }
+    case 'PlacementDecided': {
+      const { number, outcome, partition, considered, eligible, winner, runnerUp, margin } = event.data;
+      return { number, outcome, partition, considered, eligible, winner, runnerUp, margin };
+    }
+    case 'ExecutionSucceeded':
+    case 'ExecutionFailed':
+      return { ...event.data, artifacts: event.data.artifacts.length };
+    default:
+      return event.data;
+  }
+};
+
+type DataOf<Type extends JobEvent['type']> = Extract<JobEvent, { readonly type: Type }>['data'];
+
+/** One sentence for each type; the compiler refuses one that is missing. */
+const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => string } = {
+  JobSubmitted: ({ account, spec }) => `${account} submitted the job to project ${spec.project}`,
+  JobPriorityChanged: ({ priority }) => `The priority is ${priority} now`,
+  JobPaused: ({ reason }) => `Paused: ${reason}`,
+  JobResumed: () => 'Resumed',
+  PlacementDecided: (decision) => decisionTitle(decision),
+  ExecutionReserved: ({ nodeId, attempt, confirmBy }) =>
+    `Attempt ${attempt} reserved on ${nodeId}, to be confirmed by ${confirmBy}`,
+  ReservationConfirmed: () => 'The node confirmed the reservation',
+  ReservationDeclined: ({ reason }) => `The node declined the reservation: ${reason}`,
+  ReservationExpired: () => 'The node did not confirm in time, the reservation expired',
+  ReservationAbandoned: ({ nodeId }) => `A claim on ${nodeId} that never reached the job was given up`,
+  ExecutionPreparing: () => 'The node fetches inputs',
+  ExecutionStarted: () => 'Started',
+  ExecutionProgressed: ({ fraction, message }) =>
+    `${Math.round(fraction * 100)} % done${message === '' ? '' : `: ${message}`}`,
+  ExecutionPaused: () => 'The node paused the task',
+  ExecutionResumed: () => 'The node resumed the task',
+  ExecutionPublishing: () => 'The task ended, its outputs are being stored',
+  ExecutionSucceeded: ({ exitCode, artifacts }) =>
+    `Succeeded with exit code ${exitCode} and ${artifacts.length} artifact${artifacts.length === 1 ? '' : 's'}`,
+  ExecutionFailed: (failure) => `Failed (${failure.class}): ${failure.message}`,
+  ExecutionLost: ({ reason }) => `Lost: ${reason}`,
+  ExecutionCancelled: ({ reason }) => `Stopped on its node: ${reason}`,
+  LateResultRejected: ({ report, nodeId, reason }) =>
+    `A late report (${report}) from ${nodeId} was set aside: ${reason}`,
+  JobRequeued: ({ message }) => `Waits again: ${message}`,
+  JobCancelRequested: ({ byUser, reason }) => `${byUser ? 'A user' : 'The system'} asked to cancel: ${reason}`,
+  JobCompleted: () => 'Completed',
+  JobFailed: (failure) => `The job failed (${failure.class}): ${failure.message}`,
+  JobCancelled: ({ reason }) => `Cancelled: ${reason}`,
+};
+
+const titleOf = ({ type, data }: JobEvent): string => (TITLES[type] as (data: JobEvent['data']) => string)(data);
+
+const decisionTitle = ({ number, outcome, winner, considered, eligible }: Decision): string => {
+  const of = `${eligible} eligible of ${considered} node${considered === 1 ? '' : 's'}`;
+  switch (outcome) {
+    case 'placed':
+      return `Decision ${number} chose ${winner ?? 'a node'}, from ${of}`;
+    case 'deferred':
+      return `Decision ${number}: waits, ${of}`;
+    case 'rejected':
+      return `Decision ${number}: no node can ever run it, ${of}`;
+    default:
+      return unreachable(outcome);
+  }
+};
