@@ -14,7 +14,7 @@ export interface SoftwareDemand {
   readonly text: string;
 }
 
-export interface ConstraintDemand {
+interface ConstraintDemand {
   readonly text: string;
   /** Absent for a text that does not parse: it never holds. */
   readonly constraint: Constraint | undefined;

@@ -71,7 +71,7 @@ const deferredLines = ({ considered }: Decision): string[] =>
     : [`Waiting: none of ${plural(considered, 'node')} can take it now, but not all are ruled out for ever.`];
 
 const rejectedLine = ({ considered }: Decision): string =>
-  `Cannot be placed: each of ${plural(considered, 'node')} is ruled out until the node itself or the job changes.`;
+  `Cannot be placed: none of ${plural(considered, 'node')} can ever take it, unless the node or the job changes.`;
 
 const funnelLines = ({ filtered }: Decision, title: string): string[] =>
   filtered.filter(({ nodes }) => nodes > 0).map((reason) => `${title}: ${reasonLine(reason)}`);
@@ -108,8 +108,7 @@ const nearestMiss = ({ filtered }: Decision): string[] => {
 
 const wakeLines = ({ outcome, wakesOn, wakesAt }: Decision): string[] => {
   const lines = wakesAt === undefined ? [] : [`Looked at again at ${wakesAt} at the latest.`];
-  const verb = outcome === 'rejected' ? 'Only' : 'Looked at again on';
-  return wakesOn.length === 0
-    ? lines
-    : [...lines, `${verb}: ${wakesOn.join(', ')}${outcome === 'rejected' ? ' can change that' : ''}.`];
+  if (wakesOn.length === 0) return lines;
+  const events = wakesOn.join(', ');
+  return [...lines, outcome === 'rejected' ? `Only ${events} can change that.` : `Looked at again on: ${events}.`];
 };

@@ -2,7 +2,7 @@
  * Amounts are held as whole numbers, so that sums are exact whatever the order: cores and GPU shares in thousandths,
  * memory and disk in bytes, durations in seconds.
  */
-export const MILLI = 1000;
+const MILLI = 1000;
 
 /** Cores or a share as whole thousandths: 0.1 + 0.2 is 300, not 0.30000000000000004. */
 export const toMilli = (amount: number): number => Math.round(amount * MILLI);

@@ -4,7 +4,7 @@ import { check, must, NEVER } from './check.js';
 import type { Check } from './check.js';
 
 /** The label by which an owner says that a node cannot reach the internet. */
-export const INTERNET_LABEL = 'internet';
+const INTERNET_LABEL = 'internet';
 
 /**
  * Whether the inputs can be fetched. Content of the artifact store (`sha256:…`) and of other jobs (`job:ID/path`) comes

@@ -6,7 +6,7 @@ const LATENCY = 0.2;
 const INPUTS = 0.3;
 
 /** An input of unknown size counts as this many bytes. */
-export const NOMINAL_INPUT = 64 * 1024 ** 2;
+const NOMINAL_INPUT = 64 * 1024 ** 2;
 
 /** With so many bytes to fetch, the part for inputs is halved. */
 const HALVING_BYTES = 1024 ** 3;
@@ -23,7 +23,7 @@ const LATENCY_VALUE = 1;
 export const queueValue = (node: ClusterNode, inputs: readonly InputRequest[]): number =>
   WAITING / (1 + node.waiting) + LATENCY * LATENCY_VALUE + INPUTS / (1 + missingBytes(node, inputs) / HALVING_BYTES);
 
-export const missingBytes = (node: ClusterNode, inputs: readonly InputRequest[]): number => {
+const missingBytes = (node: ClusterNode, inputs: readonly InputRequest[]): number => {
   let missing = 0;
   for (const { source, size } of inputs) if (!node.inputs.has(source)) missing += size ?? NOMINAL_INPUT;
   return missing;

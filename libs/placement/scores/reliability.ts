@@ -5,7 +5,7 @@ import type { TrackRecord } from '../cluster/track-record.js';
 import { onProbation } from '../filters/executor-state.js';
 
 /** What a node without a history is taken for: a little behind a proven one, far ahead of one that fails. */
-export const NEUTRAL = 0.75;
+const NEUTRAL = 0.75;
 
 /** How many experiences the assumption about an unknown weighs: the node's about nothing, the application's about the node. */
 const PRIOR = 4;

@@ -5,7 +5,7 @@ import type { PlacementRequest } from '../request.js';
 import type { Strategy } from './profiles.js';
 
 /** What a node with GPUs keeps of its value for a job that uses none: such jobs belong elsewhere while there is room. */
-export const GPU_NODE_WITHOUT_GPU_JOB = 0.25;
+const GPU_NODE_WITHOUT_GPU_JOB = 0.25;
 
 /**
  * Resources, raw in 0…1: how full the node is once the contract is on it, as the mean over the dimensions that the job asks

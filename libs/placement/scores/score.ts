@@ -7,7 +7,8 @@ import { demandOf } from '../demand.js';
 import { priceOf } from '../price.js';
 import type { PlacementRequest } from '../request.js';
 import { availability } from './availability.js';
-import { costValue } from './cost.js';
+import { costScale, costValue } from './cost.js';
+import type { CostScale } from './cost.js';
 import { lifted, preferenceLift } from './preferences.js';
 import { FACTORS } from './factors.js';
 import { profileOf } from './profiles.js';
@@ -59,9 +60,9 @@ export const scoreboard = (request: PlacementRequest, nodes: readonly ClusterNod
     lifts: new Float64Array(nodes.length),
   };
   const costs = costsOf(request, nodes);
-  const cheapest = costs.reduce((least, cost) => (cost > 0 && cost < least ? cost : least), Infinity);
+  const scale = costScale(costs);
   for (let place = 0; place < nodes.length; place += 1) {
-    measure(board, place, request, at, costs[place] ?? 0, cheapest);
+    measure(board, place, request, at, costs[place] ?? 0, scale);
     board.scores[place] = weightedScore(valuesAt(board, place), board.profile.weights);
   }
   return { ...board, order: orderOf(request, nodes, board.scores) };
@@ -86,7 +87,7 @@ const measure = (
   request: PlacementRequest,
   at: Millis,
   cost: number,
-  cheapest: number,
+  scale: CostScale,
 ): void => {
   const node = board.nodes[place] as ClusterNode;
   const { spec } = request;
@@ -101,7 +102,7 @@ const measure = (
   enter(board, place, 1, proven, reliabilityValue(proven, node, spec.application?.name));
   enter(board, place, 2, present, present);
   enter(board, place, 3, node.waiting, queueValue(node, spec.inputs));
-  enter(board, place, 4, cost, costValue(cost, cheapest, maxCost));
+  enter(board, place, 4, cost, costValue(cost, scale, maxCost));
 };
 
 const enter = (board: Board, place: number, factor: number, raw: number, value: number): void => {

@@ -39,7 +39,7 @@ const makeFormatter = (timeZone: string): Intl.DateTimeFormat | undefined => {
 export const isTimeZone = (timeZone: string): boolean => formatterOf(timeZone) !== undefined;
 
 /** What the zone's wall clock shows at an instant, as if it were UTC; NaN for an unknown zone. */
-export const wallClock = (timeZone: string, at: Millis): Millis => {
+const wallClock = (timeZone: string, at: Millis): Millis => {
   const formatter = formatterOf(timeZone);
   if (!formatter) return NaN;
   const fields: Record<string, number> = {};

@@ -1,0 +1,431 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobSpec } from '#jobs';
+import type { Inventory, Policy } from '#nodes';
+import { second } from '#testing';
+import { explainNode, neverReasons } from '../index.js';
+import type { PlacementRequest } from '../index.js';
+import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
+
+interface Case {
+  readonly spec?: Partial<JobSpec>;
+  readonly inventory?: Partial<Inventory>;
+  readonly policy?: Policy;
+  readonly request?: Partial<PlacementRequest>;
+  readonly time?: string;
+}
+
+/** All failing reasons of the one node there is. */
+const reasons = ({ spec, inventory, policy, request, time = second(0) }: Case): string[] => {
+  const world = new World();
+  world.node('a', { ...(inventory && { inventory }), ...(policy && { policy }) });
+  return reasonsOn(explainNode(world.request(spec, request), world.cluster, contextAt(time), 'a'));
+};
+
+const gpu = (count: number, change: Partial<NonNullable<JobSpec['resources']['gpu']>> = {}): Partial<JobSpec> => ({
+  resources: { cpu: 1, memory: GIB, disk: 0, ioSlots: 0, gpu: { count, share: 1, models: [], ...change } },
+});
+
+const needs = (change: Partial<JobSpec['resources']>): Partial<JobSpec> => ({
+  resources: { cpu: 1, memory: GIB, disk: 0, ioSlots: 0, ...change },
+});
+
+describe('permission', () => {
+  it('A-23 an account that is not a member of the project waits for the project to change', () => {
+    const world = new World();
+    world.node('a');
+    world.project({ members: ['bea'] });
+    expect(primaryReasons(world.plan())).toEqual(['permission.account']);
+    expect(world.plan().decision).toMatchObject({
+      outcome: 'deferred',
+      wakesOn: ['NodeEnrolled', 'ProjectConfigured'],
+    });
+    expect(primaryReasons(world.plan({}, second(0), { account: 'bea' }))).toEqual([]);
+  });
+
+  it('A-24 a project that does not exist may nothing', () => {
+    expect(reasons({ request: { project: 'nobody' } })).toEqual(['permission.project']);
+  });
+
+  it.each<[string, Policy, string[]]>([
+    ['A-25 denies the institution', { deny: { institutions: ['usp'] } }, ['policy.institution!']],
+    ['A-25 allows another institution only', { allow: { institutions: ['mit'] } }, ['policy.institution!']],
+    ['A-25 allows the institution', { allow: { institutions: ['usp'] } }, []],
+    ['A-24 denies the project', { deny: { projects: ['demo'] } }, ['policy.project!']],
+    ['A-23 denies the account', { deny: { accounts: ['ana'] } }, ['policy.account!']],
+    ['A-26 allows nobody: the list is empty', { allow: { accounts: [] } }, ['policy.account!']],
+    [
+      'A-26 denies what it allows: deny wins',
+      { allow: { projects: ['demo'] }, deny: { projects: ['demo'] } },
+      ['policy.project!'],
+    ],
+    ['A-26 denies another', { deny: { accounts: ['bea'] } }, []],
+  ])('%s', (_title, policy, expected) => {
+    expect(reasons({ policy })).toEqual(expected);
+  });
+
+  it('A-26 an owner may lend to some applications only; a job without one is none of them', () => {
+    const policy = { allow: { applications: ['node'] } };
+    expect(reasons({ policy, spec: { application: { name: 'node' } } })).toEqual([]);
+    expect(reasons({ policy })).toEqual(['policy.application!']);
+  });
+
+  it('A-25 the institution is that of the project as it is now', () => {
+    const world = new World();
+    world.node('a', { policy: { deny: { institutions: ['mit'] } } });
+    expect(primaryReasons(world.plan())).toEqual([]);
+    world.project({ institution: 'mit' });
+    expect(primaryReasons(world.plan())).toEqual(['policy.institution!']);
+  });
+
+  it('A-82 an unknown estimate never meets a limit', () => {
+    const policy = { maxDuration: 3600 };
+    expect(reasons({ policy })).toEqual(['policy.max-duration!']);
+    expect(reasons({ policy, spec: { estimate: { duration: 3601 } } })).toEqual(['policy.max-duration!']);
+    expect(reasons({ policy, spec: { estimate: { duration: 3600 } } })).toEqual([]);
+  });
+
+  it('A-26 a window must be open, and long enough for the estimate', () => {
+    const policy: Policy = {
+      windows: [
+        {
+          days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'],
+          from: '18:00',
+          to: '08:00',
+          timeZone: 'America/Sao_Paulo',
+        },
+      ],
+    };
+    const at = (clock: string, duration?: number) =>
+      reasons({
+        policy,
+        time: `2026-03-04T${clock}:00.000Z`,
+        spec: { estimate: duration === undefined ? {} : { duration } },
+      });
+    expect(at('12:00', 3600)).toEqual(['policy.window']);
+    expect(at('22:00', 3600)).toEqual([]);
+    expect(at('10:30', 3600)).toEqual(['policy.window-remaining']);
+    expect(at('10:30', 1800)).toEqual([]);
+    expect(at('10:30')).toEqual([]);
+    expect(at('22:00', 20 * 3600)).toEqual(['policy.window!', 'policy.window-remaining!']);
+    expect(reasons({ policy: { windows: [] } })).toEqual(['policy.window!']);
+  });
+
+  it('A-26 a closed window tells when it opens', () => {
+    const world = new World();
+    world.node('a', { policy: { windows: [{ days: ['thu'], from: '10:00', to: '12:00', timeZone: 'UTC' }] } });
+    const decision = world.plan({ estimate: { duration: 60 } }, '2026-03-04T09:00:00.000Z').decision;
+    expect(decision).toMatchObject({ outcome: 'deferred', wakesAt: '2026-03-05T10:00:00.000Z' });
+    const short = world.plan({ estimate: { duration: 3600 } }, '2026-03-05T11:30:00.000Z').decision;
+    expect(short.filtered).toMatchObject([{ reason: 'policy.window-remaining', asked: '1 h', best: '30 min' }]);
+    expect(short.wakesAt).toBe('2026-03-12T10:00:00.000Z');
+  });
+
+  it("A-26 a project's share of a node is bounded: never over it, and not now when it is used up", () => {
+    const world = new World();
+    world.node('a', { inventory: { cpu: 8 }, policy: { maxShare: { demo: 0.5 } } });
+    expect(primaryReasons(world.plan(needs({ cpu: 4.001 })))).toEqual(['policy.max-share!']);
+    expect(primaryReasons(world.plan(needs({ cpu: 4 })))).toEqual([]);
+    world.job('j');
+    world.reserve('j', 'a', { cpu: 1 });
+    expect(primaryReasons(world.plan(needs({ cpu: 4 })))).toEqual(['policy.max-share']);
+  });
+
+  it('A-37 a price over the budget, or one that cannot be known, is refused', () => {
+    const policy = { price: { cpuHour: 2 } };
+    const spec = { ...needs({ cpu: 2 }), budget: { maxCost: 5 } };
+    expect(reasons({ policy, spec: { ...spec, estimate: { duration: 3600 } } })).toEqual([]);
+    expect(reasons({ policy, spec: { ...spec, estimate: { duration: 5400 } } })).toEqual(['budget.price!']);
+    expect(reasons({ policy, spec })).toEqual(['budget.unknown!']);
+    expect(reasons({ spec })).toEqual([]);
+  });
+
+  it('A-24 quotas bound what a project holds over all nodes', () => {
+    const world = new World();
+    world.node('a');
+    world.node('b');
+    world.project({ quota: { cpu: 2, memory: 4 * GIB, gpus: 1, jobs: 1 } });
+    expect(primaryReasons(world.plan(needs({ cpu: 3 })))).toEqual(['quota.cpu']);
+    world.job('j', { count: 2 });
+    world.reserve('j', 'a', { cpu: 1.5, memory: 2 * GIB });
+    const explained = explainNode(
+      world.request(needs({ cpu: 1, memory: 3 * GIB })),
+      world.cluster,
+      contextAt(second(0)),
+      'b',
+    );
+    expect(reasonsOn(explained)).toEqual(['quota.cpu', 'quota.memory', 'quota.jobs']);
+    expect(primaryReasons(world.decide('j', second(0), 1))).toEqual(['quota.cpu']);
+  });
+});
+
+describe('executor state', () => {
+  it('A-27 A-81 an offline node waits for its return', () => {
+    const world = new World();
+    world.node('a');
+    world.onNode('a', { type: 'NodeWentOffline', data: { lastSeenAt: second(0), reason: 'silent', at: second(15) } });
+    expect(primaryReasons(world.plan())).toEqual(['node.offline']);
+    expect(world.plan().decision.wakesOn).toContain('NodeWentOnline');
+  });
+
+  it('A-82 a node that enrolled but never spoke is not taken for online', () => {
+    const world = new World();
+    const inventory = {
+      os: 'linux',
+      architecture: 'x64',
+      cpu: 8,
+      memory: GIB,
+      disk: 0,
+      ioSlots: 1,
+      gpus: [],
+      applications: [],
+      packages: [],
+      labels: {},
+    };
+    const data = { nodeId: 'n', name: 'n', owner: 'o', institution: 'usp', inventory, policy: {}, at: second(0) };
+    world.onNode('n', { type: 'NodeEnrolled', data });
+    expect(primaryReasons(world.plan())).toEqual(['node.offline']);
+  });
+
+  it('A-81 a cordoned or draining node takes nothing new until that is ended', () => {
+    const world = new World();
+    world.node('a');
+    world.onNode('a', { type: 'NodeCordoned', data: { reason: 'disk', at: second(1) } });
+    world.onNode('a', { type: 'NodeDrainStarted', data: { reason: 'move', at: second(2) } });
+    const explained = explainNode(world.request(), world.cluster, contextAt(second(3)), 'a');
+    expect(explained).toMatchObject({
+      reasons: [
+        { reason: 'node.draining', has: 'move' },
+        { reason: 'node.cordoned', has: 'disk' },
+      ],
+    });
+    world.onNode('a', { type: 'NodeUncordoned', data: { at: second(3) } });
+    expect(world.plan().nodeId).toBe('a');
+  });
+
+  it('A-22 a node that did not answer this job is left out until a time', () => {
+    const world = new World();
+    world.node('a');
+    world.job('j');
+    const executionId = world.reserve('j', 'a');
+    world.release('a', executionId);
+    world.onJob('j', { type: 'ReservationExpired', data: { executionId, confirmBy: second(15), at: second(15) } });
+    const exclude = { nodeId: 'a', until: second(75) };
+    const requeued = {
+      partition: 0,
+      cause: 'expired' as const,
+      message: 'x',
+      notBefore: second(15),
+      exclude,
+      at: second(15),
+    };
+    world.onJob('j', { type: 'JobRequeued', data: requeued });
+    expect(world.decide('j', second(74)).decision).toMatchObject({ outcome: 'deferred', wakesAt: second(75) });
+    expect(world.decide('j', second(75)).nodeId).toBe('a');
+    expect(world.plan().nodeId).toBe('a');
+  });
+
+  it('A-34 a node that fails everything gets one trial job, and more once it succeeds', () => {
+    const world = new World();
+    world.node('a');
+    for (let count = 0; count < 3; count += 1) world.run('a', 'infrastructure');
+    expect(world.plan().nodeId).toBe('a');
+    world.job('trial');
+    const executionId = world.reserve('trial', 'a');
+    expect(primaryReasons(world.plan())).toEqual(['node.probation']);
+    world.release('a', executionId);
+    world.run('a', 'success');
+    world.job('other');
+    world.reserve('other', 'a');
+    expect(world.plan().nodeId).toBe('a');
+  });
+
+  it('A-34 where one application fails, others go on', () => {
+    const world = new World();
+    world.node('a');
+    const r = { application: { name: 'node' } };
+    for (let count = 0; count < 3; count += 1) {
+      world.run('a', 'infrastructure', r);
+      world.run('a', 'success');
+    }
+    world.job('trial', r);
+    world.reserve('trial', 'a');
+    expect(primaryReasons(world.plan(r))).toEqual(['node.probation']);
+    expect(world.plan().nodeId).toBe('a');
+  });
+
+  it('A-81 a daemon has one instance on each node, and waits for nodes to come', () => {
+    const world = new World();
+    world.node('a');
+    world.node('b');
+    world.job('d', { type: 'daemon', count: 3 });
+    world.reserve('d', world.decide('d').nodeId!, {}, 0);
+    world.reserve('d', world.decide('d', second(0), 1).nodeId!, {}, 1);
+    expect([...world.cluster.live.keys()].sort()).toEqual(['a', 'b']);
+    expect(world.decide('d', second(0), 2).decision).toMatchObject({ outcome: 'deferred', wakesOn: ['NodeEnrolled'] });
+  });
+});
+
+describe('software', () => {
+  const inventory: Partial<Inventory> = {
+    applications: [
+      { name: 'node', version: '18.2.0' },
+      { name: 'node', version: '24.1.0' },
+      { name: 'matlab', version: 'R2023b' },
+      { name: 'odd', version: 'stable' },
+      { name: 'blank', version: '' },
+    ],
+    packages: [{ name: 'numpy', version: '1.24.4' }],
+  };
+  const ask = (name: string, version?: string): Partial<JobSpec> => ({
+    application: version === undefined ? { name } : { name, version },
+  });
+
+  it.each<[string, string | undefined, string[]]>([
+    ['node', undefined, []],
+    ['node', '>=20', []],
+    ['node', '18.x', []],
+    ['node', '>=25', ['software.version!']],
+    ['Node', undefined, ['software.application!']],
+    ['julia', '>=1', ['software.application!']],
+    ['matlab', '>=R2023a', []],
+    ['matlab', '>=2023a', ['software.version!']],
+    ['odd', undefined, []],
+    ['odd', '*', ['software.version!']],
+    ['blank', undefined, ['software.version!']],
+    ['node', 'nonsense', ['software.version!']],
+  ])('A-01 A-02 A-62 A-67 %s %s', (name, version, expected) => {
+    expect(reasons({ inventory, spec: ask(name, version) })).toEqual(expected);
+  });
+
+  it('A-29 A-62 packages are checked, each for itself', () => {
+    const packages = [{ name: 'numpy', version: '>=1.26' }, { name: 'scipy' }];
+    expect(reasons({ inventory, spec: { packages } })).toEqual(['software.package!', 'software.package!']);
+    const world = new World();
+    world.node('a', { inventory });
+    world.node('b', { inventory: { packages: [{ name: 'numpy', version: '1.9' }] } });
+    expect(world.plan({ packages }).decision.filtered).toMatchObject([
+      { asked: 'numpy >=1.26', best: '1.24.4', nodes: 2, also: 0 },
+      { asked: 'scipy', nodes: 0, also: 2 },
+    ]);
+  });
+});
+
+describe('architecture and labels', () => {
+  it.each<[string, string[], string[]]>([
+    ['x64', ['x64', 'arm64'], []],
+    ['x64', ['amd64'], []],
+    ['x86_64', ['x64'], []],
+    ['aarch64', ['arm64'], []],
+    ['arm64', ['x64'], ['architecture!']],
+    ['', ['x64'], ['architecture!']],
+    ['riscv64', [], []],
+  ])('A-03 A-63 a node of %s for a job that accepts %j', (architecture, accepted, expected) => {
+    expect(reasons({ inventory: { architecture }, spec: { architecture: accepted } })).toEqual(expected);
+  });
+
+  it('A-63 constraints see labels and what is built in, and each failing one is told', () => {
+    const labels = { region: 'br', 'node.os': 'forged' };
+    const constraints = ['region in (br, eu)', '!spot', 'node.os = linux', 'node.id = a', 'node.institution = usp'];
+    expect(reasons({ inventory: { labels }, spec: { constraints } })).toEqual([]);
+    expect(reasons({ spec: { constraints: ['region = br', 'spot', 'not ( valid'] } })).toEqual([
+      'constraint!',
+      'constraint!',
+      'constraint!',
+    ]);
+  });
+
+  it('A-64 A-88 when architecture and permission both fail, both are listed', () => {
+    const world = new World();
+    world.node('a', { inventory: { architecture: 'arm64' }, policy: { deny: { institutions: ['usp'] } } });
+    expect(world.plan({ architecture: ['x64'] }).decision.filtered).toEqual([
+      { reason: 'policy.institution', side: 'owner', never: true, nodes: 1, also: 0, asked: 'usp' },
+      { reason: 'architecture', side: 'job', never: true, nodes: 0, also: 1, asked: 'x64', best: 'arm64' },
+    ]);
+  });
+});
+
+describe('data', () => {
+  const input = (source: string): Partial<JobSpec> => ({ inputs: [{ source, path: 'in' }] });
+
+  it('A-07 the artifact store and other jobs are reached everywhere, addresses unless a node is labelled', () => {
+    const isolated = { labels: { internet: 'false' } };
+    expect(reasons({ inventory: isolated, spec: input('sha256:00') })).toEqual([]);
+    expect(reasons({ inventory: isolated, spec: input('job:1/x') })).toEqual([]);
+    expect(reasons({ inventory: isolated, spec: input('https://example.org/x') })).toEqual(['data.unreachable!']);
+    expect(reasons({ spec: input('https://example.org/x') })).toEqual([]);
+    expect(reasons({ spec: input('ftp://example.org/x') })).toEqual(['data.unreachable!']);
+  });
+});
+
+describe('capacity', () => {
+  it.each<[string, Partial<JobSpec>, string]>([
+    ['A-04 CPU', needs({ cpu: 8.001 }), 'capacity.cpu!'],
+    ['A-05 memory', needs({ memory: 17 * GIB }), 'capacity.memory!'],
+    ['A-30 disk', needs({ disk: 101 * GIB }), 'capacity.disk!'],
+    ['A-30 I/O slots', needs({ ioSlots: 5 }), 'capacity.io-slots!'],
+    ['A-06 GPUs', gpu(1), 'capacity.gpu-count!'],
+  ])('%s over the whole node never fits', (_title, spec, expected) => {
+    expect(reasons({ spec })).toEqual([expected]);
+  });
+
+  it('A-30 what is only taken fits later', () => {
+    const world = new World();
+    world.node('a');
+    world.job('j');
+    const held = world.reserve('j', 'a', { cpu: 8, memory: 16 * GIB, disk: 100 * GIB, ioSlots: 4 });
+    const asked = world.request(needs({ disk: 1, ioSlots: 1 }));
+    const explained = explainNode(asked, world.cluster, contextAt(second(0)), 'a');
+    expect(reasonsOn(explained)).toEqual(['capacity.cpu', 'capacity.memory', 'capacity.disk', 'capacity.io-slots']);
+    world.release('a', held);
+    expect(world.plan(needs({ disk: 1, ioSlots: 1 })).nodeId).toBe('a');
+  });
+
+  it('A-61 A-88 asked 64 GiB, best 48 GiB', () => {
+    const world = new World();
+    world.node('a', { inventory: { memory: 48 * GIB, cpu: 128 } });
+    world.node('b', { inventory: { memory: 32 * GIB } });
+    expect(world.plan(needs({ memory: 64 * GIB })).decision.filtered).toEqual([
+      { reason: 'capacity.memory', side: 'job', never: true, nodes: 2, also: 0, asked: '64 GiB', best: '48 GiB' },
+    ]);
+    expect(neverReasons(world.request(needs({ memory: 64 * GIB })), world.cluster)).toMatchObject([{ best: '48 GiB' }]);
+    expect(neverReasons(world.request(needs({ memory: 40 * GIB })), world.cluster)).toEqual([]);
+    expect(neverReasons(world.request(), new World().cluster)).toEqual([]);
+  });
+
+  const gpus = [
+    { id: 'g0', model: 'A100', memory: 40 * GIB },
+    { id: 'g1', model: 'T4', memory: 16 * GIB },
+  ];
+
+  it.each<[string, Partial<JobSpec>, string[]]>([
+    ['one of any', gpu(1), []],
+    ['two of any', gpu(2), []],
+    ['three', gpu(3), ['capacity.gpu-count!']],
+    ['two of one model', gpu(2, { models: ['A100'] }), ['capacity.gpu-model!']],
+    ['two of either model, in any case', gpu(2, { models: ['a100', 't4'] }), []],
+    ['a model that is not there', gpu(1, { models: ['H100'] }), ['capacity.gpu-model!']],
+    ['a part of a name', gpu(1, { models: ['A10'] }), ['capacity.gpu-model!']],
+    ['more memory than any has', gpu(1, { memory: 80 * GIB }), ['capacity.gpu-memory!']],
+    ['two with the memory of one', gpu(2, { memory: 20 * GIB }), ['capacity.gpu-memory!']],
+    ['half of one with its memory', gpu(1, { share: 0.5, memory: 16 * GIB }), []],
+  ])('A-06 %s', (_title, spec, expected) => {
+    expect(reasons({ inventory: { gpus }, spec })).toEqual(expected);
+  });
+
+  it('A-06 shares fit while there is share and memory; a whole GPU must be empty', () => {
+    const world = new World();
+    world.node('a', { inventory: { gpus: gpus.slice(0, 1) } });
+    world.job('j');
+    world.reserve('j', 'a', { gpus: [{ id: 'g0', share: 0.6, memory: 8 * GIB }] });
+    expect(primaryReasons(world.plan(gpu(1, { share: 0.4 })))).toEqual([]);
+    expect(primaryReasons(world.plan(gpu(1, { share: 0.401 })))).toEqual(['capacity.gpu-free']);
+    expect(primaryReasons(world.plan(gpu(1, { share: 0.2, memory: 33 * GIB })))).toEqual(['capacity.gpu-free']);
+    expect(primaryReasons(world.plan(gpu(1)))).toEqual(['capacity.gpu-free']);
+  });
+
+  it('A-30 a batch job fits with its smallest batch', () => {
+    const batch = { size: 64, min: 8, memoryPerItem: GIB, gpuMemoryPerItem: 0 };
+    expect(reasons({ spec: { batch } })).toEqual([]);
+    expect(reasons({ spec: { batch: { ...batch, min: 16 } } })).toEqual(['capacity.memory!']);
+  });
+});
