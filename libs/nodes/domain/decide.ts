@@ -3,7 +3,8 @@ import type { Decider, Decision } from '#kernel';
 import type { DrainNode, EnrollNode, MarkOffline, NodeCommand, ReleaseCapacity, ReserveCapacity } from './commands.js';
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
-import { freeCapacity, shortages } from './ledger.js';
+import { freeCapacity, projectShareMilli, shortages, toMilli } from './ledger.js';
+import type { Shortage } from './ledger.js';
 import { absentNode } from './state.js';
 import type { NodeState } from './state.js';
 
@@ -94,10 +95,19 @@ const reserve = (command: ReserveCapacity, node: NodeState): Decision<NodeEvent>
     node.inventory,
     Object.values(node.held).map(({ contract }) => contract),
   );
-  const short = shortages(free, command.contract);
+  const short = [...shortages(free, command.contract), ...shareShortage(command, node)];
   if (short.length === 0) return accept({ type: 'CapacityReserved', data });
   const words = short.map((one) => `${one.dimension}: asked ${String(one.asked)}, free ${String(one.free)}`);
   return reject('CAPACITY_EXCEEDED', `node ${node.nodeId} lacks ${words.join('; ')}`, { shortages: short });
+};
+
+/** The owner's bound on a project holds whatever number of schedulers decide at once, so the ledger keeps it too (A-26). */
+const shareShortage = ({ project, contract }: ReserveCapacity, node: NodeState): Shortage[] => {
+  const own = Object.values(node.held).filter((held) => held.project === project);
+  const used = own.reduce((total, held) => total + toMilli(held.contract.cpu), 0);
+  const free = projectShareMilli(node.inventory, node.policy, project) - used;
+  const asked = toMilli(contract.cpu);
+  return asked > Math.max(0, free) ? [{ dimension: `cpu share of project ${project}`, asked, free }] : [];
 };
 
 const notSchedulable = (node: NodeState): string | undefined => {

@@ -1,5 +1,6 @@
 import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
+import type { Policy } from './policy.js';
 
 /*
  * Arithmetic over capacity in whole numbers: cores and GPU shares in thousandths, memory and disk in bytes. Sums of such
@@ -55,17 +56,41 @@ export interface Shortage {
   readonly free: number;
 }
 
-/** Every dimension that does not fit; none means that the contract can be held. A device that is not there is a shortage. */
+/**
+ * Every dimension that does not fit; none means that the contract can be held. A device that is not there is a shortage, and
+ * so is what is no amount at all (negative, not a number): it must never reach a ledger.
+ */
 export const shortages = (free: FreeCapacity, contract: Contract): Shortage[] => {
   const checks: Shortage[] = [
     { dimension: 'cpu', asked: toMilli(contract.cpu), free: free.cpuMilli },
     { dimension: 'memory', asked: contract.memory, free: free.memory },
     { dimension: 'disk', asked: contract.disk, free: free.disk },
     { dimension: 'ioSlots', asked: contract.ioSlots, free: free.ioSlots },
-    ...contract.gpus.flatMap(({ id, share, memory }) => [
-      { dimension: `gpu ${id}`, asked: toMilli(share), free: free.gpus[id]?.shareMilli ?? 0 },
+    ...perDevice(contract).flatMap(({ id, shareMilli, memory }) => [
+      { dimension: `gpu ${id}`, asked: shareMilli, free: free.gpus[id]?.shareMilli ?? 0 },
       { dimension: `gpu ${id} memory`, asked: memory, free: free.gpus[id]?.memory ?? 0 },
     ]),
   ];
-  return checks.filter(({ asked, free: left }) => asked > Math.max(0, left));
+  return checks.filter(({ asked, free: left }) => !(asked >= 0 && asked <= Math.max(0, left)));
 };
+
+/** A device that is named twice is asked for the sum. */
+const perDevice = ({ gpus }: Contract): { id: string; shareMilli: number; memory: number }[] =>
+  [...new Set(gpus.map(({ id }) => id))].map((id) => {
+    const parts = gpus.filter((gpu) => gpu.id === id);
+    // One part that is no amount must not hide behind another.
+    const total = (amounts: number[]) => (amounts.every((amount) => amount >= 0) ? sum(amounts) : Number.NaN);
+    return {
+      id,
+      shareMilli: total(parts.map(({ share }) => toMilli(share))),
+      memory: total(parts.map(({ memory }) => memory)),
+    };
+  });
+
+const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
+
+/** Thousandths of a core that the owner's policy lets a project hold here at once; Infinity when it sets no bound. */
+export const projectShareMilli = ({ cpu }: Inventory, { maxShare }: Policy, project: string): number =>
+  maxShare !== undefined && Object.hasOwn(maxShare, project)
+    ? Math.floor((maxShare[project] ?? 1) * toMilli(cpu) + 1e-6)
+    : Infinity;

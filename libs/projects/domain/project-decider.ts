@@ -34,13 +34,14 @@ const absent = (): ProjectState => ({
 
 /** The same configuration again changes nothing; members are a set, their order is no difference. */
 const decide = ({ type: _type, ...data }: ProjectCommand, project: ProjectState): Decision<ProjectEvent> => {
-  if (!(data.weight > 0)) return reject('PROJECT_WEIGHT_INVALID', 'a weight is greater than 0');
+  if (!(data.weight > 0 && Number.isFinite(data.weight)))
+    return reject('PROJECT_WEIGHT_INVALID', 'a weight is a number greater than 0');
   const { at: _at, ...wanted } = data;
   return project.exists && key(wanted) === key(project) ? accept() : accept({ type: 'ProjectConfigured', data });
 };
 
 const key = ({ projectId, institution, members, quota, weight }: Omit<ProjectState, 'exists'>): string =>
-  JSON.stringify([projectId, institution, [...members].sort(), Object.entries(quota).sort(), weight]);
+  JSON.stringify([projectId, institution, [...new Set(members)].sort(), Object.entries(quota).sort(), weight]);
 
 const evolve = (_project: ProjectState, event: ProjectEvent): ProjectState => {
   const { at: _at, ...configured } = event.data;

@@ -1,0 +1,320 @@
+import { describe, expect, it } from '@jest/globals';
+import { aContract, aGpu, anEnrollment, anInventory, aReservation, deciderSpec, second } from '#testing';
+import type { NodeCommand } from './commands.js';
+import type { Contract } from './contract.js';
+import { nodeDecider } from './decide.js';
+import { freeCapacity, shortages, totalCapacity } from './ledger.js';
+
+const spec = deciderSpec(nodeDecider);
+const at = second(5);
+const enroll = anEnrollment();
+const policy = { price: { cpuHour: 1 } };
+const offline: NodeCommand = { type: 'MarkOffline', lastSeenAt: second(1), reason: 'silent for 15 s', at };
+const cordon: NodeCommand = { type: 'CordonNode', reason: 'disk', at };
+const uncordon: NodeCommand = { type: 'UncordonNode', at };
+const drain: NodeCommand = { type: 'DrainNode', reason: 'upgrade', deadline: second(600), at };
+const release: NodeCommand = { type: 'ReleaseCapacity', executionId: 'job-1.1', cause: 'succeeded', at };
+
+const COMMANDS = {
+  'EnrollNode again': anEnrollment({ at }),
+  'EnrollNode returning': anEnrollment({ returning: true, at }),
+  ChangeInventory: { type: 'ChangeInventory', inventory: anInventory({ cpu: 4 }), at },
+  'ChangeInventory to the same': { type: 'ChangeInventory', inventory: anInventory(), at },
+  ChangePolicy: { type: 'ChangePolicy', policy, at },
+  'ChangePolicy to the same': { type: 'ChangePolicy', policy: {}, at },
+  MarkOnline: { type: 'MarkOnline', at },
+  MarkOffline: offline,
+  CordonNode: cordon,
+  UncordonNode: uncordon,
+  DrainNode: drain,
+  ReserveCapacity: aReservation(2, { at }),
+  'ReserveCapacity again': aReservation(1, { at }),
+  ReleaseCapacity: release,
+} as const satisfies Record<string, NodeCommand>;
+
+const PATHS = {
+  absent: [],
+  online: [enroll],
+  offline: [enroll, offline],
+  cordoned: [enroll, cordon],
+  draining: [enroll, drain],
+  holding: [enroll, aReservation(1)],
+  'holding, then offline': [enroll, aReservation(1), offline],
+} as const satisfies Record<string, readonly NodeCommand[]>;
+
+type Path = keyof typeof PATHS;
+type Row = Partial<Record<Path, string>> & { readonly else: string };
+const absent = '!NODE_UNKNOWN';
+const closed = {
+  offline: '!NODE_NOT_SCHEDULABLE',
+  cordoned: '!NODE_NOT_SCHEDULABLE',
+  draining: '!NODE_NOT_SCHEDULABLE',
+};
+
+/** The types of the events that follow, `-` for none, or the refusal after `!`. */
+const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
+  'EnrollNode again': { absent: 'NodeEnrolled NodeWentOnline', else: '!NODE_NAME_TAKEN' },
+  'EnrollNode returning': {
+    absent: 'NodeEnrolled NodeWentOnline',
+    offline: 'NodeWentOnline',
+    'holding, then offline': 'NodeWentOnline',
+    else: '-',
+  },
+  ChangeInventory: { absent, else: 'NodeInventoryChanged' },
+  'ChangeInventory to the same': { absent, else: '-' },
+  ChangePolicy: { absent, else: 'NodePolicyChanged' },
+  'ChangePolicy to the same': { absent, else: '-' },
+  MarkOnline: { absent, offline: 'NodeWentOnline', 'holding, then offline': 'NodeWentOnline', else: '-' },
+  MarkOffline: { absent, offline: '-', 'holding, then offline': '-', else: 'NodeWentOffline' },
+  CordonNode: { absent, cordoned: '-', else: 'NodeCordoned' },
+  UncordonNode: { absent, cordoned: 'NodeUncordoned', draining: 'NodeUncordoned', else: '-' },
+  DrainNode: { absent, draining: '-', else: 'NodeDrainStarted' },
+  ReserveCapacity: {
+    absent,
+    ...closed,
+    'holding, then offline': '!NODE_NOT_SCHEDULABLE',
+    else: 'CapacityReserved',
+  },
+  'ReserveCapacity again': { absent, ...closed, online: 'CapacityReserved', else: '-' },
+  ReleaseCapacity: { absent, holding: 'CapacityReleased', 'holding, then offline': 'CapacityReleased', else: '-' },
+};
+
+describe('every command in every state of a node', () => {
+  const cases = Object.keys(TABLE).flatMap((command) =>
+    Object.keys(PATHS).map((path) => [command as keyof typeof COMMANDS, path as Path] as const),
+  );
+
+  it.each(cases)('%s, when it is %s', (command, path) => {
+    const row: Row = TABLE[command];
+    const expected = row[path] ?? row.else;
+    const outcome = spec.after(...PATHS[path]).when(COMMANDS[command]);
+    if (expected.startsWith('!')) outcome.thenRejected(expected.slice(1));
+    else outcome.thenTypes(...(expected === '-' ? [] : expected.split(' ')));
+    if (expected.startsWith('!')) return;
+    const again = spec.after(...PATHS[path], COMMANDS[command]).when(COMMANDS[command]);
+    if (COMMANDS[command].type !== 'EnrollNode') again.then();
+  });
+});
+
+describe('enrolment', () => {
+  it('A-96 records who the node is, what it has, and that it is there', () => {
+    const { nodeId, name, owner, institution, inventory } = enroll;
+    spec
+      .given()
+      .when(anEnrollment({ policy }))
+      .then(
+        { type: 'NodeEnrolled', data: { nodeId, name, owner, institution, inventory, policy, at: second(0) } },
+        { type: 'NodeWentOnline', data: { at: second(0) } },
+      );
+    spec
+      .given()
+      .when(enroll)
+      .thenState((node) => node.online && Object.keys(node.policy).length === 0);
+  });
+
+  it('a taken name is refused, whatever the inventory, unless the caller is that node', () => {
+    const other = anEnrollment({ owner: 'eve', inventory: anInventory({ cpu: 64 }), at });
+    spec.after(enroll).when(other).thenRejected('NODE_NAME_TAKEN');
+  });
+
+  it('a node that comes back keeps its id and what it holds, and tells what is new', () => {
+    const back = anEnrollment({ returning: true, inventory: anInventory({ cpu: 4 }), policy, at });
+    const outcome = spec.after(...PATHS['holding, then offline']).when(back);
+    outcome.thenTypes('NodeInventoryChanged', 'NodePolicyChanged', 'NodeWentOnline');
+    expect(outcome.state).toMatchObject({ nodeId: 'node-1', online: true, policy, inventory: { cpu: 4 } });
+    expect(Object.keys(outcome.state.held)).toEqual(['job-1.1']);
+  });
+
+  it('an agent without a policy leaves the one that the owner has set', () => {
+    const outcome = spec.after(enroll, COMMANDS.ChangePolicy).when(anEnrollment({ returning: true, at }));
+    outcome.then();
+    expect(outcome.state.policy).toEqual(policy);
+  });
+
+  it('the order of keys is no change, the order of a list is', () => {
+    const { labels: _labels, cpu: _cpu, ...rest } = anInventory();
+    const shuffled = { labels: {}, cpu: 8, ...rest };
+    spec.after(enroll).when({ type: 'ChangeInventory', inventory: shuffled, at }).then();
+    const gpus = [aGpu({ id: 'a' }), aGpu({ id: 'b' })];
+    spec
+      .after(anEnrollment({ inventory: anInventory({ gpus }) }))
+      .when({ type: 'ChangeInventory', inventory: anInventory({ gpus: [...gpus].reverse() }), at })
+      .thenTypes('NodeInventoryChanged');
+  });
+});
+
+describe('presence, cordon and drain', () => {
+  it('A-81 a refusal says why the node takes no work', () => {
+    for (const [path, words] of [
+      ['offline', 'offline'],
+      ['cordoned', 'cordoned (disk)'],
+      ['draining', 'draining (upgrade)'],
+    ] as const) {
+      expect(spec.after(...PATHS[path]).when(aReservation(2)).decision).toMatchObject({
+        rejection: { code: 'NODE_NOT_SCHEDULABLE', message: expect.stringContaining(words) },
+      });
+    }
+  });
+
+  it('uncordoning ends a cordon and a drain together; what was held stays held throughout', () => {
+    const both = spec.after(enroll, aReservation(1), cordon, drain);
+    expect(Object.keys(both.state.held)).toHaveLength(1);
+    both.when(uncordon).thenState(({ cordoned, draining, held }) => {
+      return cordoned === undefined && draining === undefined && held['job-1.1'] !== undefined;
+    });
+  });
+
+  it('coming back online ends neither cordon nor drain', () => {
+    const back: NodeCommand = { type: 'MarkOnline', at };
+    spec.after(enroll, cordon, drain, offline, back).when(aReservation(1)).thenRejected('NODE_NOT_SCHEDULABLE');
+  });
+
+  it('a drain may change its deadline, or lose it', () => {
+    spec
+      .after(enroll, drain)
+      .when({ type: 'DrainNode', reason: 'upgrade', at })
+      .then({
+        type: 'NodeDrainStarted',
+        data: { reason: 'upgrade', at },
+      });
+  });
+});
+
+describe('the ledger', () => {
+  const gpus = [aGpu({ id: 'a', memory: 1000 }), aGpu({ id: 'b', memory: 1000 })];
+  const small = anEnrollment({ inventory: anInventory({ cpu: 1, memory: 1000, disk: 1000, ioSlots: 2, gpus }) });
+  const tiny = aContract({ cpu: 0, memory: 0 });
+  const hold = (execution: number, contract: Partial<Contract>, project = 'demo') =>
+    aReservation(execution, { contract: { ...tiny, ...contract }, project, at });
+
+  it('A-30 A-39 holds a contract exclusively and gives all of it back', () => {
+    const holding = spec.after(small, hold(1, { cpu: 1 }));
+    holding.when(hold(2, { cpu: 0.001 })).thenRejected('CAPACITY_EXCEEDED');
+    holding.when(release).then({
+      type: 'CapacityReleased',
+      data: { executionId: 'job-1.1', cause: 'succeeded', at },
+    });
+    spec
+      .after(small, hold(1, { cpu: 1 }), release)
+      .when(hold(2, { cpu: 1 }))
+      .thenTypes('CapacityReserved');
+  });
+
+  it('A-39 is exact: 0.1 + 0.2 + 0.7 cores are one core', () => {
+    const parts = [0.1, 0.2, 0.7].map((cpu, index) => hold(index + 1, { cpu }));
+    const full = spec.after(small, ...parts);
+    expect(freeOf(full.state).cpuMilli).toBe(0);
+    full.when(hold(4, { cpu: 0.001 })).thenRejected('CAPACITY_EXCEEDED');
+  });
+
+  it('A-39 shares of a GPU add up to one device, its memory to its memory', () => {
+    const part = (id: string, share: number, memory = 0) => ({ gpus: [{ id, share, memory }] });
+    const three = spec.after(small, hold(1, part('a', 0.333)), hold(2, part('a', 0.333)), hold(3, part('a', 0.334)));
+    expect(freeOf(three.state).gpus).toEqual({
+      a: { shareMilli: 0, memory: 1000 },
+      b: { shareMilli: 1000, memory: 1000 },
+    });
+    three.when(hold(4, part('a', 0.001))).thenRejected('CAPACITY_EXCEEDED');
+    three.when(hold(4, part('b', 1, 1000))).thenTypes('CapacityReserved');
+    three.when(hold(4, part('b', 1, 1001))).thenRejected('CAPACITY_EXCEEDED');
+    three.when(hold(4, part('c', 0.1))).thenRejected('CAPACITY_EXCEEDED');
+  });
+
+  it('A-39 a device that a contract names twice is asked for the sum', () => {
+    const half = { id: 'a', share: 0.6, memory: 0 };
+    spec
+      .after(small)
+      .when(hold(1, { gpus: [half, half] }))
+      .thenRejected('CAPACITY_EXCEEDED');
+    const fits = [half, { id: 'a', share: 0.4, memory: 1000 }];
+    spec
+      .after(small)
+      .when(hold(1, { gpus: fits }))
+      .thenTypes('CapacityReserved');
+  });
+
+  it.each<Partial<Contract>>([
+    { cpu: -1 },
+    { cpu: Number.NaN },
+    { memory: -1 },
+    { memory: Infinity },
+    { disk: Number.NaN },
+    { ioSlots: -1 },
+    { gpus: [{ id: 'a', share: -0.1, memory: 0 }] },
+    {
+      gpus: [
+        { id: 'a', share: -0.5, memory: 0 },
+        { id: 'a', share: 0.6, memory: 0 },
+      ],
+    },
+    { gpus: [{ id: 'a', share: 0.1, memory: -1 }] },
+  ])('refuses what is no amount: %j', (contract) => {
+    spec.after(small).when(hold(1, contract)).thenRejected('CAPACITY_EXCEEDED');
+  });
+
+  it('names every dimension that is short, with what was asked and what is free', () => {
+    const { decision } = spec.after(small).when(hold(1, { cpu: 2, memory: 1001, disk: 1001, ioSlots: 3 }));
+    expect(decision).toMatchObject({
+      rejection: {
+        message: expect.stringContaining('memory: asked 1001, free 1000'),
+        details: {
+          shortages: [
+            { dimension: 'cpu', asked: 2000, free: 1000 },
+            { dimension: 'memory', asked: 1001, free: 1000 },
+            { dimension: 'disk', asked: 1001, free: 1000 },
+            { dimension: 'ioSlots', asked: 3, free: 2 },
+          ],
+        },
+      },
+    });
+  });
+
+  it('A-26 keeps a project within the share that the owner set, whoever decides', () => {
+    const shared: NodeCommand = { type: 'ChangePolicy', policy: { maxShare: { demo: 0.5 } }, at };
+    const half = spec.after(small, shared, hold(1, { cpu: 0.5 }));
+    half.when(hold(2, { cpu: 0.001 })).thenRejected('CAPACITY_EXCEEDED');
+    half.when(hold(2, { cpu: 0.5 }, 'other')).thenTypes('CapacityReserved');
+    half.when(hold(2, { memory: 10 })).thenTypes('CapacityReserved');
+    spec
+      .after(small, shared, hold(1, { cpu: 0.5 }), release)
+      .when(hold(2, { cpu: 0.5 }))
+      .thenTypes('CapacityReserved');
+  });
+
+  it('a release counts once, whoever sends it and whatever its cause', () => {
+    const released = spec.after(small, hold(1, { cpu: 1 }), release);
+    for (const cause of ['lost', 'cancelled', 'expired', 'superseded', 'abandoned'] as const) {
+      released.when({ type: 'ReleaseCapacity', executionId: 'job-1.1', cause, at }).then();
+    }
+  });
+
+  it('an inventory that shrinks below what is held takes nothing new until enough is given back', () => {
+    const shrunk: NodeCommand = { type: 'ChangeInventory', inventory: anInventory({ cpu: 0.5, memory: 1000 }), at };
+    const over = spec.after(small, hold(1, { cpu: 1 }), shrunk);
+    expect(freeOf(over.state).cpuMilli).toBe(-500);
+    over.when(hold(2, { cpu: 0.1 })).thenRejected('CAPACITY_EXCEEDED');
+    over.when(hold(2, { memory: 10 })).thenTypes('CapacityReserved');
+    spec
+      .after(small, hold(1, { cpu: 1 }), shrunk, release)
+      .when(hold(2, { cpu: 0.5 }))
+      .thenTypes('CapacityReserved');
+  });
+
+  it('counts in whole numbers up to the largest machines', () => {
+    const huge = anInventory({ cpu: 4096, memory: 2 ** 47, gpus: [aGpu({ memory: 2 ** 38 })] });
+    const contracts = Array.from({ length: 4096 }, () => aContract({ cpu: 1, memory: 2 ** 35 }));
+    const free = freeCapacity(huge, contracts);
+    expect(free).toMatchObject({ cpuMilli: 0, memory: 0 });
+    expect(shortages(free, aContract({ cpu: 0.001, memory: 1 })).map(({ dimension }) => dimension)).toEqual([
+      'cpu',
+      'memory',
+    ]);
+    expect(freeCapacity(huge, [])).toEqual(totalCapacity(huge));
+  });
+});
+
+const freeOf = (node: ReturnType<typeof nodeDecider.initialState>) =>
+  freeCapacity(
+    node.inventory,
+    Object.values(node.held).map(({ contract }) => contract),
+  );
