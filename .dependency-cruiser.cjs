@@ -8,7 +8,7 @@ const CONTEXTS = 'jobs|nodes|projects';
 const PURE = `^libs/(?:(?:${CONTEXTS})/domain|placement|governor)/`;
 const SPECS = '\\.spec\\.ts$';
 /** What exists to test with, and may therefore import what it tests. */
-const TESTS = `(?:${SPECS}|^test/|^libs/testing/|^libs/[^/]+/(?:conformance|testing)/)`;
+const TESTS = `(?:${SPECS}|^test/|^libs/testing/|^(?:apps|libs)/[^/]+/(?:conformance|testing)/)`;
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander';
-import { ApiProblem } from './client/api.js';
+import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit } from './exit-codes.js';
 import { OUTPUT_FORMATS } from './output/format.js';
 import { addAudit } from './audit/command.js';
@@ -53,21 +53,22 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const explain = (error: unknown, io: Io): number => {
   // Commander has said it already; help and version are no mistakes.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  if (error instanceof ApiProblem) return explainProblem(error, io);
+  if (error instanceof ProblemError) return explainProblem(error, io);
   if (error instanceof Exit) {
     if (error.message !== '') io.err.write(`${error.message}\n`);
     return error.code;
   }
+  if (error instanceof ServerUnreachable) io.err.write('`escalon up` starts the system on this machine\n');
   io.err.write(`${error instanceof Error && io.env.ESCALON_DEBUG ? error.stack : `error: ${messageOf(error)}`}\n`);
   return EXIT.failed;
 };
 
 /** What the server refused: its words, each mistake, and what can be done. */
-const explainProblem = ({ problem, message }: ApiProblem, io: Io): number => {
-  io.err.write(`error: ${message}${problem.code ? ` (${problem.code})` : ''}\n`);
-  for (const { pointer, message: mistake } of problem.errors ?? []) io.err.write(`  ${pointer || '/'}: ${mistake}\n`);
+const explainProblem = ({ problem, code, errors, message }: ProblemError, io: Io): number => {
+  io.err.write(`error: ${message} (${code})\n`);
+  for (const { pointer, message: mistake } of errors) io.err.write(`  ${pointer || '/'}: ${mistake}\n`);
   if (problem.hint) io.err.write(`${problem.hint}\n`);
-  return problem.code === 'VALIDATION_FAILED' ? EXIT.usage : EXIT.failed;
+  return code === 'VALIDATION_FAILED' ? EXIT.usage : EXIT.failed;
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { openSession } from '../client/session.js';
 import { usage } from '../exit-codes.js';
-import { eventsOf } from '../job/follow.js';
 import { writeOne } from '../output/format.js';
 import { renderFields, renderTable } from '../output/table.js';
 import { readExport, writeExport } from './export.js';
 import type { Command } from 'commander';
 import type { Session } from '../client/session.js';
 import type { Io } from '../io.js';
-import type { RawEvent } from '../job/raw-event.js';
+import type { RawEvent } from '#contracts';
 import type { ReplayedState } from './replay.js';
 
 export const addAudit = (program: Command, io: Io): void => {
@@ -25,8 +24,8 @@ export const addAudit = (program: Command, io: Io): void => {
     )
     .addHelpText('after', '\nExample:\n  escalon audit export 0198… > job.ndjson')
     .action(async (id: string, _flags, command: Command) => {
-      const { api } = await openSession(command, io);
-      writeExport(await eventsOf(api, id), io.out);
+      const { client } = await openSession(command, io);
+      writeExport((await client.jobEvents(id)).items, io.out);
     });
   audit
     .command('replay')
@@ -56,13 +55,16 @@ const printReplay = async (id: string | undefined, session: Session<ReplayFlags>
   writeOne(io.out, output, replayed, () => table(replayed, jobStateName(replayed.state)));
 };
 
-const recorded = async (id: string | undefined, { api, flags }: Session<ReplayFlags>): Promise<readonly RawEvent[]> => {
+const recorded = async (
+  id: string | undefined,
+  { client, flags }: Session<ReplayFlags>,
+): Promise<readonly RawEvent[]> => {
   if (flags.file !== undefined) {
     const text = await readFile(flags.file, 'utf8');
     return orUsage(() => readExport(text));
   }
   if (id === undefined) throw usage('name a job, or an exported file with --file');
-  return eventsOf(api, id);
+  return (await client.jobEvents(id)).items;
 };
 
 const orUsage = <Value>(attempt: () => Value): Value => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Sink } from '../io.js';
-import type { RawEvent } from '../job/raw-event.js';
+import type { RawEvent } from '#contracts';
 
 /** The last line of an export: what the lines before it come to. */
 export interface ExportDigest {

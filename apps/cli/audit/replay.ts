@@ -2,7 +2,7 @@ import { upcastRecorded } from '#contracts';
 import { jobDecider } from '#jobs';
 import { toInstant, toMillis } from '#kernel';
 import type { JobEvent, JobState } from '#jobs';
-import type { RawEvent } from '../job/raw-event.js';
+import type { RawEvent } from '#contracts';
 
 /** The job as it was right after one of its events. */
 export interface ReplayedState {
@@ -17,7 +17,7 @@ export interface ReplayedState {
 export function* replay(events: readonly RawEvent[]): Generator<ReplayedState> {
   let state = jobDecider.initialState();
   for (const event of events) {
-    const { type, data } = upcastRecorded(event as RawEvent & { metadata: { schemaVersion: number } });
+    const { type, data } = upcastRecorded(event);
     state = jobDecider.evolve(state, { type, data } as JobEvent);
     yield { revision: event.revision, at: event.recordedAt, event: event.type, state };
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob } from 'node:fs';
-import type { Api } from './api.js';
+import type { EscalonClient } from '#contracts';
 
 export interface StoredFile {
   readonly sha256: string;
@@ -9,7 +9,7 @@ export interface StoredFile {
 }
 
 /** Stores a file under its digest, so that a job can name it. The server keeps one copy, however often it is sent. */
-export const storeFile = async (api: Api, file: string): Promise<StoredFile> => {
+export const storeFile = async (client: EscalonClient, file: string): Promise<StoredFile> => {
   const digest = createHash('sha256');
   let size = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
@@ -17,6 +17,6 @@ export const storeFile = async (api: Api, file: string): Promise<StoredFile> => 
     size += chunk.length;
   }
   const sha256 = digest.digest('hex');
-  await api.request('PUT', `/artifacts/${sha256}`, { bytes: await openAsBlob(file) });
+  await client.uploadArtifact(sha256, await openAsBlob(file));
   return { sha256, size };
 };

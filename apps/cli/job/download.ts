@@ -4,17 +4,16 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Artifact } from '#contracts';
-import type { Api } from '../client/api.js';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import type { Artifact, EscalonClient } from '#contracts';
 
 /** Brings an artifact into `folder` under its own path, verified by its digest; answers the file. Never half written. */
-export const download = async (api: Api, artifact: Artifact, folder: string): Promise<string> => {
+export const download = async (client: EscalonClient, artifact: Artifact, folder: string): Promise<string> => {
   const file = inside(folder, artifact.path);
   await mkdir(dirname(file), { recursive: true });
   const partial = `${file}.part`;
-  const response = await api.request('GET', `/artifacts/${artifact.sha256}`);
   const digest = createHash('sha256');
-  const source = Readable.from(response.body as unknown as AsyncIterable<Uint8Array>);
+  const source = Readable.fromWeb((await client.downloadArtifact(artifact.sha256)) as NodeReadableStream);
   source.on('data', (chunk: Uint8Array) => digest.update(chunk));
   await pipeline(source, createWriteStream(partial));
   if (digest.digest('hex') !== artifact.sha256) {

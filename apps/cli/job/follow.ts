@@ -1,14 +1,12 @@
-import { ApiProblem, ServerUnreachable } from '../client/api.js';
+import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT } from '../exit-codes.js';
-import { eventLine, timeOf } from './event-line.js';
+import type { EscalonClient } from '#contracts';
 import type { Clock, Millis, Timers } from '#kernel';
-import type { Api } from '../client/api.js';
 import type { ExitCode } from '../exit-codes.js';
 import type { Progress } from '../output/progress.js';
-import type { RawEvent } from './raw-event.js';
 
 export interface FollowPorts {
-  readonly api: Api;
+  readonly client: EscalonClient;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly progress: Progress;
@@ -21,15 +19,25 @@ export interface FollowOptions {
   readonly prefix?: string;
 }
 
+/** One movement of a job, as the timeline tells it. */
+export interface Movement {
+  readonly revision: string;
+  readonly at: string;
+  readonly type: string;
+  /** A sentence without its full stop. */
+  readonly title: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 const FIRST_PAUSE: Millis = 150;
 const LONGEST_PAUSE: Millis = 2_000;
 
 /**
  * Prints what happens to a job until it ends, and answers with the exit code for its end.
  *
- * *Following*: asks for the job's events again and again; the pause grows from 0.15 s to 2 s while nothing happens, and is
- * short again after each event. A server that does not answer is asked again: the wait outlives its restart. It ends with
- * the job's end, with a decision that the job can never be placed, or when `timeout` is over.
+ * *Following*: asks for the job's timeline again and again; the pause grows from 0.15 s to 2 s while nothing happens, and
+ * is short again after each movement. A server that does not answer is asked again: the wait outlives its restart. It ends
+ * with the job's end, with a decision that the job can never be placed, or when `timeout` is over.
  */
 export const followJob = async (id: string, ports: FollowPorts, options: FollowOptions = {}): Promise<ExitCode> => {
   const { clock, timers } = ports;
@@ -37,46 +45,46 @@ export const followJob = async (id: string, ports: FollowPorts, options: FollowO
   let seen = 0;
   let pause = FIRST_PAUSE;
   while (true) {
-    const events = await eventsOrNothing(id, ports);
-    for (const event of events.slice(seen)) tell(event, ports.progress, options.prefix ?? '');
-    const code = exitCodeOf(events);
+    const movements = await movementsOrNothing(id, ports);
+    for (const movement of movements.slice(seen)) tell(movement, ports.progress, options.prefix ?? '');
+    const code = exitCodeOf(movements);
     if (code !== undefined) return code;
-    pause = events.length > seen ? FIRST_PAUSE : Math.min(pause * 1.5, LONGEST_PAUSE);
-    seen = Math.max(seen, events.length);
+    pause = movements.length > seen ? FIRST_PAUSE : Math.min(pause * 1.5, LONGEST_PAUSE);
+    seen = Math.max(seen, movements.length);
     const left = end - clock.now();
     if (left <= 0) return EXIT.timeout;
     await new Promise<void>((resolve) => void timers.after(Math.min(pause, left), resolve));
   }
 };
 
-/** Every event of the job, oldest first. */
-export const eventsOf = async (api: Api, id: string): Promise<readonly RawEvent[]> =>
-  (await api.get<{ items: readonly RawEvent[] }>(`/jobs/${encodeURIComponent(id)}/events`)).items;
+/** Everything that happened to a job, oldest first. */
+export const movementsOf = async (client: EscalonClient, id: string): Promise<readonly Movement[]> =>
+  (await client.timeline(id)).items as readonly Movement[];
 
-const eventsOrNothing = async (id: string, { api, progress }: FollowPorts): Promise<readonly RawEvent[]> => {
+const movementsOrNothing = async (id: string, { client, progress }: FollowPorts): Promise<readonly Movement[]> => {
   try {
-    return await eventsOf(api, id);
+    return await movementsOf(client, id);
   } catch (error) {
-    const passing = error instanceof ServerUnreachable || (error instanceof ApiProblem && error.problem.retryable);
+    const passing = error instanceof ServerUnreachable || (error instanceof ProblemError && error.retryable);
     if (!passing) throw error;
     progress.line(`${error.message}; asking again`);
     return [];
   }
 };
 
-const tell = (event: RawEvent, progress: Progress, prefix: string): void => {
-  if (event.type === 'ExecutionProgressed') progress.at(event.data.fraction, event.data.message);
-  progress.line(`${prefix}${timeOf(event.recordedAt)}  ${eventLine(event)}`);
+const tell = ({ type, at, title, data }: Movement, progress: Progress, prefix: string): void => {
+  progress.line(`${prefix}${at.slice(11, 19)}  ${title}`);
+  if (type === 'ExecutionProgressed') progress.at(Number(data.fraction), String(data.message));
 };
 
 /** The code that stands for how the job ended; undefined while it may still come to something. */
-export const exitCodeOf = (events: readonly RawEvent[]): ExitCode | undefined => {
-  const last = events.findLast(({ type }) => ENDS.has(type) || type === 'PlacementDecided');
+export const exitCodeOf = (movements: readonly Movement[]): ExitCode | undefined => {
+  const last = movements.findLast(({ type }) => ENDS.has(type) || type === 'PlacementDecided');
   if (last?.type === 'PlacementDecided') return last.data.outcome === 'rejected' ? EXIT.neverPlaceable : undefined;
   return last && ENDS.get(last.type);
 };
 
-const ENDS = new Map<RawEvent['type'], ExitCode>([
+const ENDS = new Map<string, ExitCode>([
   ['JobCompleted', EXIT.done],
   ['JobFailed', EXIT.jobFailed],
   ['JobCancelled', EXIT.jobCancelled],

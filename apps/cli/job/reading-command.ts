@@ -3,7 +3,7 @@ import { limitOption, wholeArgument } from './arguments.js';
 import { showLogs } from './logs.js';
 import { explainJob, listJobs, showHistory, showJob, showResults } from './reading.js';
 import type { Command } from 'commander';
-import type { Query } from '../client/api.js';
+import type { JobFilter } from '#contracts';
 import type { Io } from '../io.js';
 import type { LogFlags } from './logs.js';
 
@@ -30,7 +30,9 @@ const addList = (job: Command, io: Io): void => {
   list
     .addOption(limitOption())
     .addHelpText('after', '\nExample:\n  escalon job list --state failed --output jsonl')
-    .action(async (_flags, command: Command) => listJobs(await openSession<Query & { limit: number }>(command, io)));
+    .action(async (_flags, command: Command) =>
+      listJobs(await openSession<JobFilter & { limit: number }>(command, io)),
+    );
 };
 
 const addShow = (job: Command, io: Io): void => {

@@ -1,19 +1,13 @@
 import { formatBytes } from '#contracts';
-import { itemsOf } from '../client/items.js';
 import { usage } from '../exit-codes.js';
+import { take } from '../client/session.js';
 import { writeList, writeOne } from '../output/format.js';
 import { cell, viewFields, viewsTable } from '../output/sections.js';
 import { renderTable } from '../output/table.js';
 import { download } from './download.js';
-import { eventLine } from './event-line.js';
-import { eventsOf } from './follow.js';
-import type { Artifact, Decision } from '#contracts';
-import type { Query } from '../client/api.js';
+import { movementsOf } from './follow.js';
+import type { DecisionView, EscalonClient, JobFilter, ResultView } from '#contracts';
 import type { Session } from '../client/session.js';
-
-type View = Readonly<Record<string, unknown>>;
-
-const jobPath = (id: string, rest = ''): string => `/jobs/${encodeURIComponent(id)}${rest}`;
 
 /** Columns of the list; the id is last, so that it can be copied whole. */
 const JOB_COLUMNS = [
@@ -25,47 +19,43 @@ const JOB_COLUMNS = [
   ['id', 'id'],
 ] as const;
 
-export const listJobs = async (session: Session<Query & { limit: number }>): Promise<void> => {
-  const { api, io, output, flags } = session;
-  const { state, project, node, name, type, since, limit } = flags;
-  const jobs = await api.list<View>('/jobs', { state, project, node, name, type, since }, limit);
+export const listJobs = async (session: Session<JobFilter & { limit: number }>): Promise<void> => {
+  const { client, io, output, flags } = session;
+  const names = ['state', 'project', 'node', 'name', 'type', 'since'] as const;
+  const given = names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
+  const jobs = await take(client.listJobs(Object.fromEntries(given) as JobFilter), flags.limit);
   writeList(io.out, output, jobs, () => viewsTable(JOB_COLUMNS, jobs));
 };
 
-export const showJob = async (id: string, { api, io, output }: Session<object>): Promise<void> => {
-  const job = await api.get<View>(jobPath(id));
-  const first = ['id', 'name', 'state', 'project', 'account', 'nodeId'];
-  writeOne(io.out, output, job, () => viewFields(job, first));
-};
+const SHOWN_FIRST = ['id', 'name', 'state', 'reason', 'project', 'account', 'nodeId', 'progress'];
 
-/** A recorded decision, with the server's explanation of it in words. */
-interface ExplainedDecision extends Decision {
-  readonly explanation: unknown;
-}
+export const showJob = async (id: string, { client, io, output }: Session<object>): Promise<void> => {
+  const { spec, ...job } = await client.getJob(id);
+  const labels = job.labels as object | undefined;
+  const shown = { ...job, labels: Object.keys(labels ?? {}).length > 0 ? labels : undefined };
+  writeOne(io.out, output, { ...job, spec }, () => viewFields(shown, SHOWN_FIRST));
+};
 
 export const explainJob = async (
   id: string,
-  { api, io, output, flags }: Session<{ decision?: number; node?: string }>,
+  { client, io, output, flags }: Session<{ decision?: number; node?: string }>,
 ): Promise<void> => {
-  const number = flags.decision ?? (await lastDecision(id, api.get(jobPath(id, '/decisions'))));
-  const decision = await api.get<ExplainedDecision>(jobPath(id, `/decisions/${number}`), { node: flags.node });
+  const number = flags.decision ?? (await lastDecision(id, client));
+  const decision = await client.decision(id, number, flags.node);
   writeOne(io.out, output, decision, () => explained(decision));
 };
 
-const lastDecision = async (
-  id: string,
-  answer: Promise<readonly Decision[] | { items: readonly Decision[] }>,
-): Promise<number> => {
-  const last = itemsOf(await answer).at(-1);
+const lastDecision = async (id: string, client: EscalonClient): Promise<number> => {
+  const last = (await client.decisions(id)).items.at(-1);
   if (!last) throw usage(`no decision is recorded for ${id} yet`);
   return last.number;
 };
 
-const explained = (decision: ExplainedDecision): string => {
+/** The server's explanation in words, then the ranking with every factor. */
+const explained = (decision: DecisionView): string => {
   const { explanation, ranking } = decision;
-  const lines = Array.isArray(explanation)
-    ? explanation.map((line) => `  ${cell(line)}\n`).join('')
-    : `  ${cell(explanation)}\n`;
+  const words = Array.isArray(explanation) ? (explanation as unknown[]) : [explanation];
+  const lines = words.map((line) => `  ${cell(line)}\n`).join('');
   const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n${lines}`;
   if (ranking.length === 0) return head;
   const factors = ['resources', 'reliability', 'availability', 'queue', 'cost'] as const;
@@ -77,34 +67,31 @@ const explained = (decision: ExplainedDecision): string => {
   return `${head}\n${renderTable(['node', 'score', ...factors], rows)}`;
 };
 
-export const showHistory = async (id: string, { api, io, output }: Session<object>): Promise<void> => {
-  const events = await eventsOf(api, id);
-  const rows = (): string[][] =>
-    events.map((event) => [event.revision, event.recordedAt, event.type, eventLine(event)]);
-  writeList(io.out, output, events, () => renderTable(['revision', 'time', 'event', 'what happened'], rows()));
+const HISTORY_COLUMNS = [
+  ['revision', 'revision'],
+  ['time', 'at'],
+  ['event', 'type'],
+  ['what happened', 'title'],
+] as const;
+
+export const showHistory = async (id: string, { client, io, output }: Session<object>): Promise<void> => {
+  const movements = await movementsOf(client, id);
+  const views = movements.map((movement) => ({ ...movement }));
+  writeList(io.out, output, movements, () => viewsTable(HISTORY_COLUMNS, views));
 };
 
-interface Result {
-  readonly executionId: string;
-  readonly attempt: number;
-  readonly nodeId: string;
-  readonly state: string;
-  readonly exitCode: number | null;
-  readonly artifacts: readonly Artifact[];
-}
-
 export const showResults = async (id: string, session: Session<{ download?: string }>): Promise<void> => {
-  const { api, io, output, flags } = session;
-  const results = itemsOf(await api.get<{ items: readonly Result[] }>(jobPath(id, '/results')));
+  const { client, io, output, flags } = session;
+  const { items: results } = await client.results(id);
   writeList(io.out, output, results, () => resultsTable(results));
   if (flags.download === undefined) return;
   const succeeded = results.filter(({ state }) => state === 'succeeded');
   for (const { artifacts } of succeeded) {
-    for (const artifact of artifacts) io.err.write(`${await download(api, artifact, flags.download)}\n`);
+    for (const artifact of artifacts) io.err.write(`${await download(client, artifact, flags.download)}\n`);
   }
 };
 
-const resultsTable = (results: readonly Result[]): string => {
+const resultsTable = (results: readonly ResultView[]): string => {
   const rows = results.flatMap(({ attempt, nodeId, state, exitCode, artifacts }) => {
     const tried = [String(attempt), nodeId, state, cell(exitCode)];
     if (artifacts.length === 0) return [[...tried, '–', '–', '–']];

@@ -1,10 +1,10 @@
 import { storeFile } from '../client/artifacts.js';
-import { ApiProblem, ServerUnreachable } from '../client/api.js';
+import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit, usage } from '../exit-codes.js';
 import { writeOne } from '../output/format.js';
 import { readJobFile } from './job-file.js';
 import { waitForAll } from './wait.js';
-import type { Api } from '../client/api.js';
+import type { EscalonClient, SubmitAnswer } from '#contracts';
 import type { Session } from '../client/session.js';
 import type { JobFile } from './job-file.js';
 
@@ -17,19 +17,14 @@ export interface SubmitFlags {
   readonly set: readonly string[];
 }
 
-interface Submitted {
-  readonly id: string;
-  readonly warnings: readonly string[];
-}
-
 /** Submits every file, or none when one has a mistake that can be seen from here. Prints the ids. */
 export const submit = async (names: readonly string[], session: Session<SubmitFlags>): Promise<void> => {
-  const { api, io, flags, output } = session;
+  const { client, io, flags, output } = session;
   const files = await readAll(names, flags.set, io.cwd);
   const ids: string[] = [];
   for (const [index, file] of files.entries()) {
     const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
-    const answer = await submitOne(api, file, key);
+    const answer = await submitOne(client, file, key);
     for (const warning of answer.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
     writeOne(io.out, output, answer, () => `${answer.id}\n`);
     ids.push(answer.id);
@@ -48,23 +43,23 @@ const readAll = async (names: readonly string[], assignments: readonly string[],
 const keyFor = (key: string | undefined, index: number, files: number): string | undefined =>
   key === undefined || files === 1 ? key : `${key}-${index + 1}`;
 
-const submitOne = async (api: Api, file: JobFile, key: string): Promise<Submitted> => {
+const submitOne = async (client: EscalonClient, file: JobFile, key: string): Promise<SubmitAnswer> => {
   const inputs = Array.isArray(file.job.inputs) ? [...(file.job.inputs as unknown[])] : undefined;
   for (const { index, file: path } of file.localInputs) {
-    const { sha256, size } = await storeFile(api, path);
+    const { sha256, size } = await storeFile(client, path);
     if (inputs) inputs[index] = { ...(inputs[index] as object), source: `sha256:${sha256}`, size };
   }
   const job = inputs ? { ...file.job, inputs } : file.job;
   try {
-    return await postTwice(api, job, key);
+    return await postTwice(client, job, key);
   } catch (error) {
     throw asUsage(error, file.name);
   }
 };
 
 /** A lost answer is asked for again: under the same key the job is stored once. */
-const postTwice = async (api: Api, job: unknown, key: string): Promise<Submitted> => {
-  const post = (): Promise<Submitted> => api.post<Submitted>('/jobs', job, { 'idempotency-key': key });
+const postTwice = async (client: EscalonClient, job: unknown, key: string): Promise<SubmitAnswer> => {
+  const post = async (): Promise<SubmitAnswer> => (await client.submitJob(job, { idempotencyKey: key })).body;
   try {
     return await post();
   } catch (error) {
@@ -75,7 +70,7 @@ const postTwice = async (api: Api, job: unknown, key: string): Promise<Submitted
 
 /** Mistakes that the server found in the file are told like those found here, all of them. */
 const asUsage = (error: unknown, name: string): unknown => {
-  if (!(error instanceof ApiProblem) || error.problem.code !== 'VALIDATION_FAILED') return error;
-  const mistakes = (error.problem.errors ?? []).map(({ pointer, message }) => `${name}: ${pointer || '/'}: ${message}`);
+  if (!(error instanceof ProblemError) || error.code !== 'VALIDATION_FAILED') return error;
+  const mistakes = error.errors.map(({ pointer, message }) => `${name}: ${pointer || '/'}: ${message}`);
   return new Exit(EXIT.usage, mistakes.length > 0 ? mistakes.join('\n') : `${name}: ${error.message}`);
 };

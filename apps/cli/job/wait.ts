@@ -11,9 +11,9 @@ export interface WaitFlags {
 
 /** Waits for all of the jobs, telling what happens; ends with the code of the first that did not complete. */
 export const waitForAll = async (ids: readonly string[], session: Session<WaitFlags>): Promise<void> => {
-  const { api, io, flags } = session;
+  const { client, io, flags } = session;
   const progress = progressOn(io.err);
-  const ports = { api, clock: io.clock, timers: io.timers, progress };
+  const ports = { client, clock: io.clock, timers: io.timers, progress };
   const timeout = flags.timeout === undefined ? {} : { timeout: flags.timeout * 1000 };
   try {
     const codes = await Promise.all(

@@ -1,15 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import { openSession } from '../client/session.js';
+import { openSession, take } from '../client/session.js';
 import { usage } from '../exit-codes.js';
 import { limitOption } from '../job/arguments.js';
 import { writeList, writeOne } from '../output/format.js';
 import { viewFields, viewsTable } from '../output/sections.js';
 import type { Command } from 'commander';
+import type { EscalonClient, NodeView, Written } from '#contracts';
 import type { Session } from '../client/session.js';
 import type { Io } from '../io.js';
-
-type View = Readonly<Record<string, unknown>>;
 
 const COLUMNS = [
   ['node', 'id'],
@@ -40,38 +39,39 @@ export const addNode = (program: Command, io: Io): void => {
   addPolicy(node, io);
 };
 
-const pathOf = (name: string, rest = ''): string => `/nodes/${encodeURIComponent(name)}${rest}`;
-
-const list = async ({ api, io, output, flags }: Session<{ limit: number }>): Promise<void> => {
-  const nodes = await api.list<View>('/nodes', {}, flags.limit);
+const list = async ({ client, io, output, flags }: Session<{ limit: number }>): Promise<void> => {
+  const nodes = await take(client.nodes(), flags.limit);
   writeList(io.out, output, nodes, () => viewsTable(COLUMNS, nodes));
 };
 
-const show = async (name: string, { api, io, output }: Session<object>): Promise<void> => {
-  const node = await api.get<View>(pathOf(name));
+const show = async (name: string, { client, io, output }: Session<object>): Promise<void> => {
+  const node = await client.node(name);
   writeOne(io.out, output, node, () => viewFields(node, ['id', 'state', 'institution', 'owner']));
 };
 
+interface ChangeFlags {
+  readonly reason: string;
+  readonly deadline?: string;
+}
+
+type Ask = (client: EscalonClient, node: string, flags: ChangeFlags) => Promise<Written<NodeView>>;
+
 const addChanges = (node: Command, io: Io): void => {
-  const verb = (name: string, summary: string, reason: boolean): void => {
+  const verb = (name: string, summary: string, reason: boolean, ask: Ask): Command => {
     const command = node.command(name).argument('<node>', 'its name').summary(summary).description(`${summary}.`);
     if (reason) command.requiredOption('--reason <text>', 'why; it is recorded');
-    if (name === 'drain') command.option('--deadline <time>', 'when what still runs is stopped');
     command.addHelpText('after', `\nExample:\n  escalon node ${name} lab-3${reason ? ' --reason "new disks"' : ''}`);
-    command.action(async (id: string, _flags, at: Command) => {
-      const { api, output, flags } = await openSession<{ reason?: string; deadline?: string }>(at, io);
-      const { reason, deadline } = flags;
-      const answer = await api.post<View>(
-        pathOf(id, `/${name}`),
-        { reason, deadline },
-        { 'idempotency-key': io.ids.next() },
-      );
-      writeOne(io.out, output, answer, () => viewFields(answer, ['id']));
+    return command.action(async (id: string, _flags, at: Command) => {
+      const { client, output, flags } = await openSession<ChangeFlags>(at, io);
+      const { body } = await ask(client, id, flags);
+      writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
   };
-  verb('drain', 'Give the node no new work and let it run empty', true);
-  verb('cordon', 'Give the node no new work', true);
-  verb('uncordon', 'Give the node work again', false);
+  verb('drain', 'Give the node no new work and let it run empty', true, (client, id, { reason, deadline }) =>
+    client.drainNode(id, reason, deadline),
+  ).option('--deadline <time>', 'when what still runs is stopped');
+  verb('cordon', 'Give the node no new work', true, (client, id, { reason }) => client.cordonNode(id, reason));
+  verb('uncordon', 'Give the node work again', false, (client, id) => client.uncordonNode(id));
 };
 
 const addPolicy = (node: Command, io: Io): void => {
@@ -83,16 +83,17 @@ const addPolicy = (node: Command, io: Io): void => {
     .description("Replaces the owner's policy: who may use the node, when, how long, at what price.")
     .addHelpText('after', '\nExample:\n  escalon node policy lab-3 policy.yaml')
     .action(async (name: string, file: string, _flags, command: Command) => {
-      const { api, output } = await openSession(command, io);
-      const answer = await api.put<View>(pathOf(name, '/policy'), await readYaml(file));
-      writeOne(io.out, output, answer, () => viewFields(answer, ['id']));
+      const { client, output } = await openSession(command, io);
+      // What it holds is the server's to judge.
+      const { body } = await client.setPolicy(name, await readYaml(file));
+      writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
 };
 
 /** A YAML or JSON file as a value; what is wrong with it is a mistake of the caller. */
-export const readYaml = async (file: string): Promise<unknown> => {
+export const readYaml = async (file: string): Promise<object> => {
   try {
-    return parse(await readFile(file, 'utf8')) as unknown;
+    return parse(await readFile(file, 'utf8')) as object;
   } catch (error) {
     throw usage(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }

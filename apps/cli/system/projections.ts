@@ -1,18 +1,18 @@
-import { itemsOf } from '../client/items.js';
 import { openSession } from '../client/session.js';
 import { EXIT, Exit, usage } from '../exit-codes.js';
 import { writeList } from '../output/format.js';
 import { progressOn } from '../output/progress.js';
 import { viewsTable } from '../output/sections.js';
 import type { Command } from 'commander';
+import type { EscalonClient } from '#contracts';
 import type { Millis } from '#kernel';
-import type { Api } from '../client/api.js';
 import type { Session } from '../client/session.js';
 import type { Io } from '../io.js';
 
 interface ProjectionStatus {
   readonly name: string;
   readonly state: string;
+  readonly rebuild: { readonly fraction: number } | null;
   readonly [field: string]: unknown;
 }
 
@@ -36,8 +36,8 @@ export const addProjections = (program: Command, io: Io): void => {
     .description('Shows how far each read model is behind, in events and seconds.')
     .addHelpText('after', '\nExample:\n  escalon projections status')
     .action(async (_flags, command: Command) => {
-      const { api, output } = await openSession(command, io);
-      const status = await statusOf(api);
+      const { client, output } = await openSession(command, io);
+      const status = await statusOf(client);
       writeList(io.out, output, status, () => viewsTable(COLUMNS, status));
     });
   projections
@@ -52,24 +52,24 @@ export const addProjections = (program: Command, io: Io): void => {
     );
 };
 
-const statusOf = async (api: Api): Promise<readonly ProjectionStatus[]> =>
-  itemsOf(await api.get<{ items: ProjectionStatus[] }>('/projections'));
+const statusOf = async (client: EscalonClient): Promise<readonly ProjectionStatus[]> =>
+  (await client.projections()).items as readonly ProjectionStatus[];
 
 const rebuild = async (name: string | undefined, session: Session<{ all?: boolean }>): Promise<void> => {
   if ((name === undefined) !== (session.flags.all ?? false)) throw usage('name one projection, or say --all');
-  const names = name === undefined ? (await statusOf(session.api)).map((one) => one.name) : [name];
+  const names = name === undefined ? (await statusOf(session.client)).map((one) => one.name) : [name];
   for (const each of names) await rebuildOne(each, session);
 };
 
 const LOOK_EVERY: Millis = 300;
 
 /** Asks for the rebuild, then looks at its status until it is over, one way or the other. */
-const rebuildOne = async (name: string, { api, io }: Session<object>): Promise<void> => {
+const rebuildOne = async (name: string, { client, io }: Session<object>): Promise<void> => {
   const progress = progressOn(io.err);
   try {
-    await api.post(`/projections/${encodeURIComponent(name)}/rebuild`, {});
-    for (let found = await one(api, name); found.state === 'rebuilding'; found = await one(api, name)) {
-      progress.at(Number(found.progress ?? 0), name);
+    await client.rebuildProjection(name);
+    for (let found = await one(client, name); found.state === 'rebuilding'; found = await one(client, name)) {
+      progress.at(found.rebuild?.fraction ?? 0, name);
       await new Promise<void>((resolve) => void io.timers.after(LOOK_EVERY, resolve));
     }
     progress.line(`${name} is rebuilt`);
@@ -78,8 +78,8 @@ const rebuildOne = async (name: string, { api, io }: Session<object>): Promise<v
   }
 };
 
-const one = async (api: Api, name: string): Promise<ProjectionStatus> => {
-  const found = (await statusOf(api)).find((status) => status.name === name);
+const one = async (client: EscalonClient, name: string): Promise<ProjectionStatus> => {
+  const found = (await statusOf(client)).find((status) => status.name === name);
   if (!found) throw new Exit(EXIT.failed, `the projection ${name} has disappeared`);
   return found;
 };

@@ -1,12 +1,9 @@
-import { itemsOf } from '../client/items.js';
-import { openSession } from '../client/session.js';
+import { openSession, take } from '../client/session.js';
 import { readYaml } from '../node/command.js';
 import { writeList, writeOne } from '../output/format.js';
 import { viewFields, viewsTable } from '../output/sections.js';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
-
-type View = Readonly<Record<string, unknown>>;
 
 const COLUMNS = [
   ['project', 'id'],
@@ -24,8 +21,8 @@ export const addProject = (program: Command, io: Io): void => {
     .description('Lists all projects.')
     .addHelpText('after', '\nExample:\n  escalon project list')
     .action(async (_flags, command: Command) => {
-      const { api, output } = await openSession(command, io);
-      const projects = itemsOf(await api.get<{ items: View[] }>('/projects'));
+      const { client, output } = await openSession(command, io);
+      const projects = await take(client.projects(), Number.POSITIVE_INFINITY);
       writeList(io.out, output, projects, () => viewsTable(COLUMNS, projects));
     });
   project
@@ -36,8 +33,8 @@ export const addProject = (program: Command, io: Io): void => {
     .description('Creates a project or replaces its configuration.')
     .addHelpText('after', '\nExample:\n  escalon project put reef reef.yaml')
     .action(async (name: string, file: string, _flags, command: Command) => {
-      const { api, output } = await openSession(command, io);
-      const answer = await api.put<View>(`/projects/${encodeURIComponent(name)}`, await readYaml(file));
-      writeOne(io.out, output, answer, () => viewFields(answer, ['id']));
+      const { client, output } = await openSession(command, io);
+      const { body } = await client.putProject(name, await readYaml(file));
+      writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
 };

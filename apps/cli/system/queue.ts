@@ -1,4 +1,4 @@
-import { openSession } from '../client/session.js';
+import { openSession, take } from '../client/session.js';
 import { limitOption } from '../job/arguments.js';
 import { writeList } from '../output/format.js';
 import { viewsTable } from '../output/sections.js';
@@ -11,7 +11,7 @@ const COLUMNS = [
   ['project', 'project'],
   ['since', 'since'],
   ['why', 'reason'],
-  ['id', 'id'],
+  ['id', 'jobId'],
 ] as const;
 
 export const addQueue = (program: Command, io: Io): void => {
@@ -22,8 +22,8 @@ export const addQueue = (program: Command, io: Io): void => {
     .addOption(limitOption())
     .addHelpText('after', '\nExample:\n  escalon queue')
     .action(async (_flags, command: Command) => {
-      const { api, output, flags } = await openSession<{ limit: number }>(command, io);
-      const waiting = await api.list<Record<string, unknown>>('/queue', {}, flags.limit);
+      const { client, output, flags } = await openSession<{ limit: number }>(command, io);
+      const waiting = await take(client.queue(), flags.limit);
       writeList(io.out, output, waiting, () => viewsTable(COLUMNS, waiting));
     });
 };

@@ -21,9 +21,9 @@ export const addToken = (program: Command, io: Io): void => {
     .requiredOption('--account <account>', 'whom it speaks for')
     .addHelpText('after', '\nExample:\n  escalon token create --role researcher --account ana')
     .action(async (_flags, command: Command) => {
-      const { api, output, flags } = await openSession<TokenFlags>(command, io);
+      const { client, output, flags } = await openSession<TokenFlags>(command, io);
       const { role, account } = flags;
-      const answer = await api.post<{ token: string }>('/tokens', { role, account });
+      const answer = await client.createToken(role, account);
       writeOne(io.out, output, answer, () => `${answer.token}\n`);
     });
 };

@@ -15,7 +15,8 @@ export interface DataFolder {
   readonly events: string;
   readonly postgres: string;
   readonly agent: string;
-  readonly logs: string;
+  /** What the services themselves say; `logs` beside it holds what tasks wrote. */
+  readonly services: string;
 }
 
 export const dataFolderAt = (path: string): DataFolder => {
@@ -31,13 +32,13 @@ export const dataFolderAt = (path: string): DataFolder => {
     events: join(root, 'events.db'),
     postgres: join(root, 'postgres'),
     agent: join(root, 'agent'),
-    logs: join(root, 'logs'),
+    services: join(root, 'services'),
   };
 };
 
 /** The folder with the sub-folders that services expect, made where they are missing, mode 0700. */
 export const openDataFolder = async (path: string): Promise<DataFolder> => {
   const folder = dataFolderAt(path);
-  for (const each of [folder.root, folder.logs, folder.agent]) await mkdir(each, { recursive: true, mode: 0o700 });
+  for (const each of [folder.root, folder.services, folder.agent]) await mkdir(each, { recursive: true, mode: 0o700 });
   return folder;
 };

@@ -35,7 +35,7 @@ describe('the data folder', () => {
   it('keeps everything private to its owner', async () => {
     const folder = await openDataFolder(join(root, 'new'));
     await writeLocalTokens(folder, await ensureSecret(folder));
-    expect([folder.root, folder.logs].map(modeOf)).toEqual([0o700, 0o700]);
+    expect([folder.root, folder.services].map(modeOf)).toEqual([0o700, 0o700]);
     expect([folder.secret, folder.adminToken, folder.enrolToken].map(modeOf)).toEqual([0o600, 0o600, 0o600]);
   });
 

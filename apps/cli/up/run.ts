@@ -17,7 +17,7 @@ export const up = async (flags: UpFlags, io: Io): Promise<void> => {
   const system = await bringUpOrExplain(optionsOf(flags, io, say), stop.signal);
   say('');
   say(`Escalon is up at ${system.url}`);
-  say(`token in ${system.folder.adminToken}; logs in ${system.folder.logs}; Ctrl-C stops everything`);
+  say(`token in ${system.folder.adminToken}; logs in ${system.folder.services}; Ctrl-C stops everything`);
   if (flags.output !== 'table') io.out.write(`${JSON.stringify({ ready: true, url: system.url })}\n`);
   await stop.asked;
   await system.stop();

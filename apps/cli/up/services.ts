@@ -30,7 +30,7 @@ const startApp = (
     script: join(ports.apps, app, 'main.js'),
     args: spec.args,
     env: { ...inherited, ...spec.env },
-    logFile: join(ports.folder.logs, `${app}.log`),
+    logFile: join(ports.folder.services, `${app}.log`),
     readyWithin: 60 * SECOND,
     stopWithin: spec.stopWithin,
   };
@@ -72,7 +72,7 @@ export const embeddedPostgres = (ports: ServicePorts): AddressedService => {
     name: 'postgres',
     address: () => known(url),
     start: async (signal) => {
-      const logFile = join(ports.folder.logs, 'postgres.log');
+      const logFile = join(ports.folder.services, 'postgres.log');
       const server = await startEmbeddedPostgres({ dataDir: ports.folder.postgres, port, logFile });
       if (signal.aborted) await server.stop();
       signal.throwIfAborted();
@@ -105,9 +105,9 @@ export const controlPlane = (
         PORT: String(fixed),
         ESCALON_SECRET_FILE: ports.folder.secret,
         ESCALON_DATA: ports.folder.root,
+        ESCALON_EXIT_WITH_PARENT: 'true',
       };
-      const args = ['--exit-with-parent'];
-      const process = await startApp(ports, 'orchestrator', { args, env, stopWithin: 20 * SECOND }, signal);
+      const process = await startApp(ports, 'orchestrator', { args: [], env, stopWithin: 20 * SECOND }, signal);
       return running(process, `control plane http://127.0.0.1:${fixed}`);
     },
   };

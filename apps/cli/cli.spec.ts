@@ -1,0 +1,332 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stubServer, withStatus } from './testing/stub-server.js';
+import { runCli } from './testing/terminal.js';
+import type { StubServer } from './testing/stub-server.js';
+import type { Ran } from './testing/terminal.js';
+
+let folder: string;
+let server: StubServer | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'escalon-cli-'));
+});
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs against a stub that answers so. */
+const cli = async (answers: Record<string, unknown>, ...argv: string[]): Promise<Ran> => {
+  server = await stubServer(answers);
+  return runCli(argv, { env: { ESCALON_URL: server.url, ESCALON_TOKEN: 'secret-token' }, cwd: folder });
+};
+
+const movement = (revision: number, type: string, title: string, data: object = {}) => ({
+  revision: String(revision),
+  at: `2026-11-29T20:00:0${revision}.000Z`,
+  type,
+  title,
+  data,
+});
+const submitted = movement(0, 'JobSubmitted', 'ana submitted the job to project demo');
+const ending = (...movements: object[]) => ({ 'GET /jobs/j1/timeline': { items: [submitted, ...movements] } });
+
+describe('exit codes', () => {
+  it.each([
+    [0, 'completed', movement(1, 'JobCompleted', 'Completed')],
+    [3, 'failed', movement(1, 'JobFailed', 'The job failed (application): exit code 7')],
+    [4, 'cancelled', movement(1, 'JobCancelled', 'Cancelled: wrong input')],
+    [5, 'can never be placed', movement(1, 'PlacementDecided', 'Decision 1: never', { outcome: 'rejected' })],
+  ])('%i when the job %s', async (code, _how, last) => {
+    const ran = await cli(ending(last), 'job', 'wait', 'j1');
+    expect(ran.code).toBe(code);
+    expect(ran.out).toBe('');
+    expect(ran.err).toContain(last.title);
+  });
+
+  it('124 when the wait was long enough', async () => {
+    const ran = await cli(ending(), 'job', 'wait', 'j1', '--timeout', '1ms');
+    expect(ran.code).toBe(124);
+  });
+
+  it('a rejection counts only while nothing came after it', async () => {
+    const rejected = movement(1, 'PlacementDecided', 'never', { outcome: 'rejected' });
+    const placed = movement(2, 'PlacementDecided', 'chosen', { outcome: 'placed' });
+    expect(
+      (await cli(ending(rejected, placed, movement(3, 'JobCompleted', 'Completed')), 'job', 'wait', 'j1')).code,
+    ).toBe(0);
+  });
+
+  it('1 when nothing answers, with what to do', async () => {
+    const ran = await runCli(['job', 'list', '--url', 'http://127.0.0.1:1'], { cwd: folder });
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('escalon up');
+  });
+
+  it('1 when the server refuses, with its code and hint', async () => {
+    const problem = { code: 'JOB_TERMINAL', detail: 'the job is completed already', hint: 'Rerun it.' };
+    const ran = await cli({ 'POST /jobs/j1/cancel': withStatus(409, problem) }, 'job', 'cancel', 'j1', '--reason', 'x');
+    expect(ran.code).toBe(1);
+    expect(ran.err).toBe('error: the job is completed already (JOB_TERMINAL)\nRerun it.\n');
+  });
+
+  it.each([
+    ['an unknown verb', ['fly']],
+    ['an unknown option', ['job', 'list', '--fast']],
+    ['a missing reason', ['job', 'cancel', 'j1']],
+    ['a format that does not exist', ['job', 'list', '--output', 'xml']],
+    ['a duration that is none', ['job', 'wait', 'j1', '--timeout', 'soon']],
+    ['a missing file', ['job', 'submit', 'absent.yaml']],
+  ])('2 for %s', async (_what, argv) => {
+    const ran = await cli({}, ...argv);
+    expect(ran.code).toBe(2);
+    expect(ran.out).toBe('');
+    expect(ran.err).not.toBe('');
+    expect(server?.requests).toEqual([]);
+  });
+});
+
+describe('help', () => {
+  it('every verb shows an example that names it', async () => {
+    const verbs = [
+      ['up'],
+      ['queue'],
+      ...['submit', 'wait', 'cancel', 'pause', 'resume', 'list', 'show', 'history', 'explain', 'logs', 'results'].map(
+        (verb) => ['job', verb],
+      ),
+      ...['list', 'show', 'drain', 'cordon', 'uncordon', 'policy'].map((verb) => ['node', verb]),
+      ...['export', 'replay'].map((verb) => ['audit', verb]),
+      ...['status', 'rebuild'].map((verb) => ['projections', verb]),
+      ...['list', 'put'].map((verb) => ['project', verb]),
+      ['token', 'create'],
+    ];
+    for (const verb of verbs) {
+      const ran = await runCli([...verb, '--help']);
+      expect(ran.code).toBe(0);
+      expect(ran.out).toContain(`Example:\n  escalon ${verb.join(' ')}`);
+    }
+  });
+});
+
+describe('who calls, and where', () => {
+  const list = { 'GET /jobs': { items: [] } };
+
+  it('the environment says so', async () => {
+    await cli(list, 'job', 'list');
+    expect(server?.requests[0]?.headers.authorization).toBe('Bearer secret-token');
+  });
+
+  it('a flag goes before the environment', async () => {
+    await cli(list, 'job', 'list', '--token', 'other');
+    expect(server?.requests[0]?.headers.authorization).toBe('Bearer other');
+  });
+
+  it('what `up` wrote is found in the data folder', async () => {
+    server = await stubServer(list);
+    mkdirSync(join(folder, '.escalon'));
+    writeFileSync(join(folder, '.escalon', 'url'), `${server.url}\n`);
+    writeFileSync(join(folder, '.escalon', 'admin.token'), 'local-token\n');
+    expect((await runCli(['job', 'list'], { cwd: folder })).code).toBe(0);
+    expect(server.requests[0]?.headers.authorization).toBe('Bearer local-token');
+  });
+});
+
+describe('job submit', () => {
+  const accepted = { 'POST /jobs': { id: 'j1', evaluationId: 'e1', revision: '0', warnings: ['count is ignored'] } };
+  const job = 'name: a\nproject: demo\ntask: { command: [node, a.mjs] }\n';
+
+  it('prints the id alone on stdout, warnings beside it', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    const ran = await cli(accepted, 'job', 'submit', 'job.yaml', '--idempotency-key', 'k1');
+    expect(ran).toEqual({ code: 0, out: 'j1\n', err: 'job.yaml: warning: count is ignored\n' });
+    expect(server?.requests[0]?.headers['idempotency-key']).toBe('k1');
+  });
+
+  it('sends a key of its own, so that a lost answer makes no second job', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    await cli(accepted, 'job', 'submit', 'job.yaml');
+    expect(server?.requests[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('changes the job by --set before it is sent', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    const sets = ['priority=80', 'task.env.MODE=fast', 'task.command[1]=b.mjs', 'labels={"a": "1"}'];
+    await cli(accepted, 'job', 'submit', 'job.yaml', ...sets.flatMap((set) => ['--set', set]));
+    expect(JSON.parse(server?.requests[0]?.body ?? '')).toEqual({
+      name: 'a',
+      project: 'demo',
+      priority: 80,
+      task: { command: ['node', 'b.mjs'], env: { MODE: 'fast' } },
+      labels: { a: '1' },
+    });
+  });
+
+  it('stores files beside the job file under their digest first, and leaves other sources alone', async () => {
+    mkdirSync(join(folder, 'jobs'));
+    writeFileSync(join(folder, 'jobs', 'in.csv'), 'a,b\n');
+    const inputs = '- { source: ./in.csv, path: in.csv }\n- { source: https://example.org/x, path: x }\n';
+    writeFileSync(join(folder, 'jobs', 'job.yaml'), `${job}inputs:\n${inputs}`);
+    const sha256 = createHash('sha256').update('a,b\n').digest('hex');
+    await cli({ ...accepted, [`PUT /artifacts/${sha256}`]: { sha256 } }, 'job', 'submit', 'jobs/job.yaml');
+    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `PUT /artifacts/${sha256}`,
+      'POST /jobs',
+    ]);
+    expect(server?.requests[0]?.body).toBe('a,b\n');
+    expect(JSON.parse(server?.requests[1]?.body ?? '').inputs).toEqual([
+      { source: `sha256:${sha256}`, path: 'in.csv', size: 4 },
+      { source: 'https://example.org/x', path: 'x' },
+    ]);
+  });
+
+  it('lists every mistake of every file, and submits none', async () => {
+    writeFileSync(join(folder, 'good.yaml'), job);
+    writeFileSync(join(folder, 'torn.yaml'), 'name: [a\n');
+    writeFileSync(
+      join(folder, 'inputs.yaml'),
+      `${job}inputs:\n- { source: gone.csv, path: a }\n- { source: gone2.csv, path: b }\n`,
+    );
+    const ran = await cli(accepted, 'job', 'submit', 'good.yaml', 'torn.yaml', 'inputs.yaml', 'absent.yaml');
+    expect(ran.code).toBe(2);
+    for (const part of ['torn.yaml: ', 'inputs[0].source', 'inputs[1].source', 'absent.yaml: there is no such file']) {
+      expect(ran.err).toContain(part);
+    }
+    expect(server?.requests).toEqual([]);
+  });
+
+  it('lists every mistake that the server finds, with its place, as a mistake of the file', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    const errors = [
+      { pointer: '/count', code: 'OUT_OF_RANGE', message: 'must be 1 to 10000' },
+      { pointer: '/colour', code: 'UNKNOWN_FIELD', message: 'is not known' },
+    ];
+    const ran = await cli(
+      { 'POST /jobs': withStatus(422, { code: 'VALIDATION_FAILED', errors }) },
+      'job',
+      'submit',
+      'job.yaml',
+    );
+    expect(ran).toEqual({
+      code: 2,
+      out: '',
+      err: 'job.yaml: /count: must be 1 to 10000\njob.yaml: /colour: is not known\n',
+    });
+  });
+
+  it('--wait tells what happens line by line, and ends as the job does', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    const [started, failed] = [movement(1, 'ExecutionStarted', 'Started'), movement(2, 'JobFailed', 'The job failed')];
+    const timeline = [{ items: [submitted] }, { items: [submitted, started] }, { items: [submitted, started, failed] }];
+    const ran = await cli({ ...accepted, 'GET /jobs/j1/timeline': timeline }, 'job', 'submit', 'job.yaml', '--wait');
+    expect(ran.code).toBe(3);
+    expect(ran.out).toBe('j1\n');
+    expect(ran.err.trim().split('\n').slice(1)).toEqual([
+      '20:00:00  ana submitted the job to project demo',
+      '20:00:01  Started',
+      '20:00:02  The job failed',
+    ]);
+  });
+
+  it('--wait outlives a server that restarts', async () => {
+    const ends = { items: [submitted, movement(1, 'JobCompleted', 'Completed')] };
+    const answers = [withStatus(503, { code: 'NOT_READY', detail: 'starting', retryable: true }), ends];
+    expect((await cli({ 'GET /jobs/j1/timeline': answers }, 'job', 'wait', 'j1')).code).toBe(0);
+  });
+});
+
+describe('what is written', () => {
+  const jobs = [
+    { id: 'j2', name: 'b', project: 'demo', state: 'running', nodeId: 'n1', submittedAt: '2026-11-29T20:00:01.000Z' },
+    {
+      id: 'j1',
+      name: 'longer',
+      project: 'demo',
+      state: 'queued',
+      nodeId: null,
+      submittedAt: '2026-11-29T20:00:00.000Z',
+    },
+  ];
+  const pages = { 'GET /jobs': [{ items: [jobs[0]], next: 'c1' }, { items: [jobs[1]] }] };
+
+  it('a table for people, over all pages', async () => {
+    const ran = await cli(pages, 'job', 'list');
+    expect(ran.out).toBe(
+      'state    name    project  node  submitted                 id\n' +
+        'running  b       demo     n1    2026-11-29T20:00:01.000Z  j2\n' +
+        'queued   longer  demo     –     2026-11-29T20:00:00.000Z  j1\n',
+    );
+    expect(server?.requests[1]?.path).toContain('cursor=c1');
+  });
+
+  it('JSON is the REST shape, and nothing else is on stdout', async () => {
+    const ran = await cli(pages, 'job', 'list', '--output', 'json');
+    expect(JSON.parse(ran.out)).toEqual(jobs);
+    expect(ran.err).toBe('');
+  });
+
+  it('JSON lines are one item each', async () => {
+    const ran = await cli(pages, 'job', 'list', '--output', 'jsonl');
+    expect(
+      ran.out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(jobs);
+  });
+
+  it('no more than asked for', async () => {
+    const ran = await cli(pages, 'job', 'list', '--limit', '1', '--output', 'jsonl');
+    expect(ran.out.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('job results', () => {
+  const bytes = '{"count":4}\n';
+  const sha256 = createHash('sha256').update(JSON.stringify(bytes)).digest('hex');
+  const result = (path: string, digest: string) => ({
+    items: [
+      {
+        executionId: 'j1.1',
+        attempt: 1,
+        nodeId: 'n1',
+        state: 'succeeded',
+        exitCode: 0,
+        artifacts: [{ path, sha256: digest, size: 13 }],
+      },
+    ],
+  });
+  const download = (path: string, digest = sha256) =>
+    cli(
+      { 'GET /jobs/j1/results': result(path, digest), [`GET /artifacts/${digest}`]: bytes },
+      'job',
+      'results',
+      'j1',
+      '--download',
+      join(folder, 'out'),
+    );
+
+  it('brings files here under their own paths', async () => {
+    const ran = await download('plots/a.json');
+    expect(ran.code).toBe(0);
+    expect(ran.out).toContain(sha256);
+    expect(readFileSync(join(folder, 'out', 'plots', 'a.json'), 'utf8')).toBe(JSON.stringify(bytes));
+  });
+
+  it('refuses bytes that do not match their digest, and leaves nothing behind', async () => {
+    const ran = await download('a.json', 'f'.repeat(64));
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('damaged');
+    expect(() => readFileSync(join(folder, 'out', 'a.json'))).toThrow('ENOENT');
+  });
+
+  it('refuses a path that leads out of the folder', async () => {
+    const ran = await download('../escaped.json');
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('leads out');
+  });
+});

@@ -1,0 +1,54 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface StubRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+type Answer = unknown;
+
+/** An API that answers from a table of `METHOD /path`; a list of answers is given one after the other, the last for ever. */
+export interface StubServer {
+  readonly url: string;
+  readonly requests: readonly StubRequest[];
+  close(): Promise<void>;
+}
+
+export const stubServer = async (answers: Readonly<Record<string, Answer>>): Promise<StubServer> => {
+  const requests: StubRequest[] = [];
+  const turns = new Map<string, number>();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const path = (request.url ?? '').replace(/^\/v1/, '');
+      const method = request.method ?? '';
+      requests.push({ method, path, headers: request.headers, body });
+      const key = `${method} ${path.replace(/\?.*/, '')}`;
+      const turn = turns.get(key) ?? 0;
+      turns.set(key, turn + 1);
+      const { status, json } = answerOf(answers[key], turn);
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, requests, close };
+};
+
+/** What is given as an answer with a status is that; anything else is the body of a 200. */
+export const withStatus = (status: number, json: unknown): Answer => ({ stubStatus: status, json });
+
+const answerOf = (answer: Answer, turn: number): { status: number; json: unknown } => {
+  const given: unknown = Array.isArray(answer) ? answer[Math.min(turn, answer.length - 1)] : answer;
+  if (given === undefined) return { status: 404, json: { code: 'NOT_FOUND', detail: 'the stub has no such answer' } };
+  const { stubStatus, json } = given as { stubStatus?: number; json?: unknown };
+  return stubStatus === undefined ? { status: 200, json: given } : { status: stubStatus, json };
+};
