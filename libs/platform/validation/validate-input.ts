@@ -26,28 +26,43 @@ const knownNames = (type: InputClass): readonly string[] => {
   return known;
 };
 
+/** Unknown names found on the way, and the way itself: a pointer is made only for a mistake. */
+interface Making {
+  readonly faults: Fault[];
+  readonly path: (string | number)[];
+}
+
 /**
  * Makes the instance that class-validator wants, from own properties only. Unknown names are told here and not by its
  * whitelist, which takes `__proto__` and `constructor` for known.
  */
-const instantiate = (type: InputClass, raw: Readonly<Record<string, unknown>>, faults: Fault[], at: string): object => {
+const instantiate = (type: InputClass, raw: Readonly<Record<string, unknown>>, making: Making): object => {
   const known = knownNames(type);
   const instance = new type() as Record<string, unknown>;
   for (const [key, value] of Object.entries(raw)) {
-    if (known.includes(key)) instance[key] = nestedValue(type, key, value, faults, at + step(key));
-    else faults.push(...fault('UNKNOWN_FIELD', `is not a known field${didYouMean(key, known)}`, at + step(key)));
+    making.path.push(key);
+    if (known.includes(key)) instance[key] = nestedValue(type, key, value, making);
+    else {
+      const at = making.path.map(step).join('');
+      making.faults.push(...fault('UNKNOWN_FIELD', `is not a known field${didYouMean(key, known)}`, at));
+    }
+    making.path.pop();
   }
   return instance;
 };
 
-const nestedValue = (type: InputClass, key: string, value: unknown, faults: Fault[], at: string): unknown => {
+const nestedValue = (type: InputClass, key: string, value: unknown, making: Making): unknown => {
   const field = nestedField(type, key);
   if (!field) return value;
-  if (!field.many) return isRecord(value) ? instantiate(field.type(), value, faults, at) : value;
+  if (!field.many) return isRecord(value) ? instantiate(field.type(), value, making) : value;
   if (!Array.isArray(value)) return value;
-  return value.map((item: unknown, index) =>
-    isRecord(item) ? instantiate(field.type(), item, faults, at + step(index)) : item,
-  );
+  return value.map((item: unknown, index) => {
+    if (!isRecord(item)) return item;
+    making.path.push(index);
+    const instance = instantiate(field.type(), item, making);
+    making.path.pop();
+    return instance;
+  });
 };
 
 /** A nested value of the wrong type is told by the decorator's own rule, so class-validator's words for it are dropped. */
@@ -84,7 +99,7 @@ export const validateInput = <Input extends object>(
   const shape = shapeFaults(input, limits);
   if (shape.length > 0 || !isRecord(input)) return refuse(shape);
   const unknown: Fault[] = [];
-  const value = instantiate(type, input, unknown, '') as Input;
+  const value = instantiate(type, input, { faults: unknown, path: [] }) as Input;
   const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
   const faults = [...unknown, ...faultsOf(errors)];
   return faults.length === 0 ? { ok: true, value } : refuse(faults);
