@@ -27,8 +27,9 @@ const purse: StreamDecider<Command, Event, Purse> = {
   decide: (command, state) => {
     switch (command.type) {
       case 'put': {
-        const { type, ...data } = command;
-        return state.keys.includes(data.key) ? accept() : accept({ type: 'Put', data });
+        const { key, amount, note } = command;
+        const data = { key, amount, ...(note === undefined ? {} : { note }) };
+        return state.keys.includes(key) ? accept() : accept({ type: 'Put', data });
       }
       case 'take':
         return command.amount > state.amount

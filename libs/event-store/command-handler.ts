@@ -147,7 +147,10 @@ export class CommandHandler<C, E extends StreamEvent, S> {
     for (let conflicts = 0; conflicts <= this.maxConflicts;) {
       const plan = this.plan(batch, known);
       if (plan.events.length === 0) {
-        if (current) return plan.answer(known.position);
+        if (current) {
+          plan.answer(known.position);
+          return;
+        }
         known = await this.readOn(stream, known);
         current = true;
         continue;
@@ -155,7 +158,8 @@ export class CommandHandler<C, E extends StreamEvent, S> {
       const result = await this.store.append(stream, plan.events, known.revision ?? 'none');
       if (result.kind === 'appended') {
         this.cache.put(stream, { state: plan.state, revision: result.revision, position: result.position });
-        return plan.answer(result.position);
+        plan.answer(result.position);
+        return;
       }
       conflicts += 1;
       known = await this.readOn(stream, known);

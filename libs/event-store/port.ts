@@ -73,7 +73,9 @@ export interface EventStore {
   /**
    * Stores all events or none. Retries a lost answer with the same ids and revision until it knows the outcome, and
    * rejects with `EventStoreUnavailable` only when `timeout` passed without one: the outcome is then unknown.
-   * Throws `EventTooLarge` before anything is sent when the append is over 1 MiB.
+   * Throws `EventTooLarge` before anything is sent when the append is over 1 MiB, and `RangeError` for no events.
+   * A caller that appends again after `EventStoreUnavailable` gives the same ids and the same explicit revision; under
+   * `any` a second call may store the events a second time.
    */
   append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult>;
   /** Oldest first from `from` (default 0n), at most `limit`. A stream that does not exist reads as empty. */
@@ -84,7 +86,7 @@ export interface EventStore {
   readAll(options?: { after?: Position; upTo?: Position; filter?: EventFilter }): AsyncIterable<RecordedEvent>;
   /** Events after `after`, then live ones, without gap or double. */
   subscribe(options: { after: Position; filter?: EventFilter }, subscriber: Subscriber): Subscription;
-  /** The position of the newest event, or START. */
+  /** The position of the newest event, the store's own included, or START. */
   head(): Promise<Position>;
   close(): Promise<void>;
 }

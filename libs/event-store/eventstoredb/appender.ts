@@ -26,6 +26,8 @@ const TRIES_PER_TIMEOUT = 4;
  */
 export class Appender {
   private readonly slots: Slots;
+  /** The last append at the end of each stream that has one under way. */
+  private readonly ends = new Map<string, Promise<AppendResult>>();
 
   constructor(
     private readonly batches: BatchStream,
@@ -37,17 +39,37 @@ export class Appender {
 
   async append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult> {
     const encoded = encodeEvents(events);
+    if (expected !== 'any')
+      return this.inTurn(stream, (patience) => this.appendAt(stream, encoded, expected, patience));
+    return this.afterOthers(stream, () =>
+      this.inTurn(stream, (patience) => this.appendAtEnd(stream, encoded, patience)),
+    );
+  }
+
+  /** When one of the places is free, with all the patience from then on. */
+  private async inTurn(stream: string, act: (patience: Patience) => Promise<AppendResult>): Promise<AppendResult> {
     const { timers, random, timeout } = this.options;
     if (!(await this.slots.take(timeout))) {
       throw new EventStoreUnavailable(`the append to ${stream} waited ${timeout} ms for its turn and was not sent`);
     }
     const patience = new Patience(timers, random, timeout);
     try {
-      if (expected !== 'any') return await this.appendAt(stream, encoded, expected, patience);
-      return await this.appendAtEnd(stream, encoded, patience);
+      return await act(patience);
     } finally {
       this.slots.giveBack(!patience.exhausted);
       patience.end();
+    }
+  }
+
+  /** Appends at the end of one stream go one after the other, or each would conflict with all its neighbours. */
+  private async afterOthers(stream: string, act: () => Promise<AppendResult>): Promise<AppendResult> {
+    const before = this.ends.get(stream);
+    const mine = before ? before.then(act, act) : act();
+    this.ends.set(stream, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.ends.get(stream) === mine) this.ends.delete(stream);
     }
   }
 
@@ -60,7 +82,9 @@ export class Appender {
     for (;;) {
       const end = await this.reader.lastRevision(stream);
       const result = await this.appendAt(stream, events, end, patience);
-      if (result.kind === 'appended' || patience.exhausted) return result;
+      if (result.kind === 'appended') return result;
+      // A conflict is a certain answer, and another writer's progress.
+      patience.renew();
     }
   }
 

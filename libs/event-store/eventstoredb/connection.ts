@@ -45,7 +45,7 @@ export class Connection {
     if (this.closed) throw new ConnectionClosed();
     const client = (this.client ??= EventStoreDBClient.connectionString(this.connectionString));
     try {
-      const streams = await client['getGRPCClient'](streamsGrpc.StreamsClient, 'Streams');
+      const streams = await client['execute'](streamsGrpc.StreamsClient, 'Streams', (made) => Promise.resolve(made));
       this.streams = streams;
       return {
         streams,

@@ -1,9 +1,12 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
+import google from 'google-protobuf/google/protobuf/empty_pb.js';
 import { START } from '../port.js';
 import type { BatchAppendReq, ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { EncodedEvent } from '../limits.js';
 import type { EventFilter, Position } from '../port.js';
+
+const { FORWARDS, BACKWARDS } = streams.ReadReq.Options.ReadDirection;
 
 /** Events per message of an append: keeps a message of many small events under the server's 4 MiB. */
 const EVENTS_PER_MESSAGE = 2000;
@@ -41,7 +44,7 @@ export const streamRequest = (stream: string, start: StreamStart, count: number,
   const options = readOptions();
   options.setStream(place);
   options.setCount(String(count));
-  options.setReadDirection(backwards ? 1 : 0);
+  options.setReadDirection(backwards ? BACKWARDS : FORWARDS);
   options.setNoFilter(new shared.Empty());
   return request(options);
 };
@@ -62,7 +65,7 @@ export const headRequest = (): ReadReq => {
   const options = readOptions();
   options.setAll(all);
   options.setCount('1');
-  options.setReadDirection(1);
+  options.setReadDirection(BACKWARDS);
   options.setNoFilter(new shared.Empty());
   return request(options);
 };
@@ -79,7 +82,7 @@ export const subscribeRequest = (after: Position, filter: EventFilter | undefine
 const appendOptions = ({ stream, expected }: AppendRequest): BatchAppendReq.Options => {
   const options = new streams.BatchAppendReq.Options();
   options.setStreamIdentifier(identifier(stream));
-  if (expected === 'none') options.setNoStream(new shared.Empty());
+  if (expected === 'none') options.setNoStream(new google.Empty());
   else options.setStreamPosition(expected.toString());
   return options;
 };
@@ -110,7 +113,7 @@ const readOptions = (): ReadReq.Options => {
   asText.setString(new shared.Empty());
   const options = new streams.ReadReq.Options();
   options.setUuidOption(asText);
-  options.setReadDirection(0);
+  options.setReadDirection(FORWARDS);
   options.setResolveLinks(false);
   return options;
 };

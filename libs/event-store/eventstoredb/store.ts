@@ -136,9 +136,9 @@ class EventStoreDb implements ConnectedEventStore {
    * failure, so that the status mends without traffic. Ends with `close`.
    */
   private async look(): Promise<void> {
-    while (!this.closed) {
-      if (!this.status().connected) await this.reader.head().catch(() => undefined);
-      if (this.closed) return;
+    while (!this.isClosed()) {
+      if (!this.status().connected) await this.reader.headNow().catch(() => undefined);
+      if (this.isClosed()) return;
       await new Promise<void>((resolve) => {
         const timer = this.options.timers.after(LOOK_EVERY, resolve);
         this.stopLooking = () => {
@@ -147,6 +147,10 @@ class EventStoreDb implements ConnectedEventStore {
         };
       });
     }
+  }
+
+  private isClosed(): boolean {
+    return this.closed;
   }
 
   private assertOpen(): void {

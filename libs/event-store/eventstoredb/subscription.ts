@@ -80,8 +80,8 @@ export class EventStoreSubscription implements Subscription {
       try {
         await this.follow();
       } catch (error) {
-        if (error instanceof SubscriberFault) return this.fail(error.reason);
-        await this.lost(error as Error);
+        if (error instanceof SubscriberFault) this.fail(error.reason);
+        else await this.lost(error as Error);
       }
     }
   }
