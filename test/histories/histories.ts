@@ -1,0 +1,168 @@
+import { countingIds, fold, toMillis } from '#kernel';
+import type { Decider } from '#kernel';
+import { jobDecider } from '#jobs';
+import type { JobCommand } from '#jobs';
+import { nodeDecider } from '#nodes';
+import type { NodeCommand } from '#nodes';
+import {
+  aConfirmation,
+  aFailure,
+  aJobSpec,
+  anEnrollment,
+  aPlacement,
+  aReport,
+  aReservation,
+  aSubmission,
+  aSuccess,
+  second,
+} from '#testing';
+
+/*
+ * Whole lives of a job, and of the node under one, as they are recorded. The commands here say only how a history came to
+ * be; what counts from then on is the file. Ids, times and positions are fixed.
+ */
+
+/** One line of a recorded history: an event as the store hands it out, numbers beyond 2⁵³ as text. */
+export interface RecordedLine {
+  readonly stream: string;
+  readonly revision: string;
+  readonly position: string;
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+  readonly metadata: { readonly schemaVersion: number; readonly actor: string; readonly $correlationId: string };
+  readonly recordedAt: number;
+}
+
+const start = (execution: number, at: number, nodeId = 'node-1'): JobCommand =>
+  aReport(execution, at, { type: 'start' }, { nodeId });
+const cancel = (at: number): JobCommand => ({ type: 'CancelJob', reason: 'wrong data', byUser: true, at: second(at) });
+const lost = (execution: number, at: number): JobCommand => ({
+  type: 'DeclareExecutionLost',
+  executionId: `job-1.${execution}`,
+  reason: 'node-1 was silent for 75 s',
+  at: second(at),
+});
+const elsewhere = { nodeId: 'node-2' };
+
+const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
+  'job-completed': [
+    aSubmission(),
+    aPlacement(1, 1),
+    aConfirmation(1, 2),
+    aReport(1, 3, { type: 'prepare' }),
+    start(1, 5),
+    aReport(1, 8, { type: 'progress', fraction: 0.5, message: 'half of the numbers' }),
+    aReport(1, 11, { type: 'publish' }),
+    aSuccess(1, 12),
+  ],
+  'job-expired-then-completed-elsewhere': [
+    aSubmission(),
+    aPlacement(1, 1),
+    { type: 'ExpireReservation', executionId: 'job-1.1', at: second(16) },
+    aPlacement(2, 17, elsewhere),
+    aConfirmation(2, 18, elsewhere),
+    aConfirmation(1, 19),
+    start(2, 20, 'node-2'),
+    aSuccess(2, 30, elsewhere),
+  ],
+  'job-failed-with-retries': [
+    aSubmission(),
+    aPlacement(1, 1),
+    start(1, 2),
+    aFailure(1, 10),
+    aPlacement(2, 20, elsewhere),
+    start(2, 21, 'node-2'),
+    aFailure(2, 30, {}, elsewhere),
+    aPlacement(3, 50),
+    start(3, 51),
+    aFailure(3, 60, { message: 'the sandbox did not start, again', exitCode: 125 }),
+  ],
+  'job-cancelled-while-running': [
+    aSubmission({ spec: aJobSpec({ count: 2 }) }),
+    aPlacement(1, 1),
+    aPlacement(2, 2, { partition: 1, nodeId: 'node-2' }),
+    start(1, 3),
+    cancel(10),
+    aConfirmation(2, 11, elsewhere),
+    aFailure(1, 12, { class: 'cancelled', code: 'stopped', message: 'stopped on request' }),
+  ],
+  'job-late-result': [
+    aSubmission(),
+    aPlacement(1, 1),
+    start(1, 2),
+    lost(1, 90),
+    aPlacement(2, 100, elsewhere),
+    start(2, 101, 'node-2'),
+    aSuccess(1, 105),
+    aSuccess(2, 110, elsewhere),
+    aSuccess(1, 120),
+  ],
+  'job-paused-and-preempted': [
+    aSubmission(),
+    { type: 'ChangePriority', priority: 80, at: second(1) },
+    aPlacement(1, 2),
+    { type: 'PauseJob', reason: 'maintenance', at: second(3) },
+    { type: 'ResumeJob', at: second(60) },
+    { type: 'AbandonReservation', executionId: 'job-1.9', nodeId: 'node-1', at: second(61) },
+    aPlacement(2, 62),
+    start(2, 63),
+    aReport(2, 64, { type: 'pause' }),
+    aReport(2, 65, { type: 'resume' }),
+    aFailure(2, 70, { class: 'cancelled', code: 'stopped', message: 'the node is drained' }),
+    aPlacement(3, 71, elsewhere),
+    aReport(3, 72, { type: 'decline', reason: 'busy' }, elsewhere),
+    { type: 'FailJob', class: 'timeout', code: 'total-timeout', message: 'timed out after 72 s', at: second(73) },
+  ],
+};
+
+const NODES: Readonly<Record<string, readonly NodeCommand[]>> = {
+  'node-reserves-and-releases': [
+    anEnrollment(),
+    { type: 'ChangePolicy', policy: { maxShare: { demo: 0.5 }, price: { cpuHour: 0.02 } }, at: second(1) },
+    aReservation(1, { at: second(2), expiresAt: second(17) }),
+    aReservation(2, { at: second(3), expiresAt: second(18) }),
+    { type: 'CordonNode', reason: 'disk', at: second(4) },
+    { type: 'ReleaseCapacity', executionId: 'job-1.1', cause: 'succeeded', at: second(5) },
+    { type: 'UncordonNode', at: second(6) },
+    { type: 'MarkOffline', lastSeenAt: second(7), reason: 'silent for 15 s', at: second(22) },
+    { type: 'MarkOnline', at: second(30) },
+    { type: 'DrainNode', reason: 'upgrade', deadline: second(600), at: second(40) },
+  ],
+};
+
+/** Decides a history afresh under the current code. */
+const record = <Command extends { readonly type: string; readonly at: string }, Event extends { type: string; data: object }, State>(
+  decider: Decider<Command, Event, State>,
+  stream: string,
+  commands: readonly Command[],
+): RecordedLine[] => {
+  const ids = countingIds();
+  const lines: RecordedLine[] = [];
+  let state = decider.initialState();
+  for (const command of commands) {
+    const decision = decider.decide(command, state);
+    if (decision.kind === 'rejected') throw new Error(`${command.type}: ${decision.rejection.message}`);
+    for (const { type, data } of decision.events) {
+      lines.push({
+        stream,
+        revision: String(lines.length),
+        position: String(lines.length * 1000),
+        id: ids.next(),
+        type,
+        data,
+        metadata: { schemaVersion: 1, actor: 'ana', $correlationId: 'correlation-1' },
+        recordedAt: toMillis(command.at),
+      });
+    }
+    state = fold(decider, decision.events, state);
+  }
+  return lines;
+};
+
+/** Every history by its file's name, as the current code would record it. */
+export const recordAll = (): Record<string, RecordedLine[]> =>
+  Object.fromEntries([
+    ...Object.entries(JOBS).map(([name, commands]) => [name, record(jobDecider, 'job-job-1', commands)] as const),
+    ...Object.entries(NODES).map(([name, commands]) => [name, record(nodeDecider, 'node-node-1', commands)] as const),
+  ]);
