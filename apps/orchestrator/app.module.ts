@@ -32,7 +32,20 @@ import { ProjectionsController } from './system/projections.controller.js';
 import { TokensController } from './system/tokens.controller.js';
 import { PARTS } from './tokens.js';
 
-/** The parts under the names that the rest asks for. */
+/** What the platform and the process itself ask for. */
+const own = (parts: Parts, lifecycle: Lifecycle): Provider[] => [
+  { provide: PARTS, useValue: parts },
+  { provide: Lifecycle, useValue: lifecycle },
+  { provide: Metrics, useValue: parts.metrics },
+  { provide: CLOCK, useValue: parts.clock },
+  { provide: TIMERS, useValue: parts.timers },
+  { provide: IDS, useValue: parts.ids },
+  { provide: LOGGER, useValue: parts.log },
+  { provide: EVENT_STORE, useValue: parts.store },
+  { provide: SIGNING_SECRET, useValue: parts.config.secret },
+];
+
+/** The parts under the names that the contexts ask for. */
 const ports = (parts: Parts, lifecycle: Lifecycle): Provider[] => {
   const names = parts.projections.map(({ name }) => name);
   const waiter: PositionWaiter = { wait: (position, timeout) => lifecycle.positions.waitFor(names, position, timeout) };
@@ -50,15 +63,7 @@ const ports = (parts: Parts, lifecycle: Lifecycle): Provider[] => {
       lifecycle.progress.progressed({ executionId, fraction, message, ...(diagnostics && { diagnostics }) }),
   };
   return [
-    { provide: PARTS, useValue: parts },
-    { provide: Lifecycle, useValue: lifecycle },
-    { provide: Metrics, useValue: parts.metrics },
-    { provide: CLOCK, useValue: parts.clock },
-    { provide: TIMERS, useValue: parts.timers },
-    { provide: IDS, useValue: parts.ids },
-    { provide: LOGGER, useValue: parts.log },
-    { provide: EVENT_STORE, useValue: parts.store },
-    { provide: SIGNING_SECRET, useValue: parts.config.secret },
+    ...own(parts, lifecycle),
     { provide: POSITION_WAITER, useValue: waiter },
     { provide: JOB_COMMANDS, useValue: parts.jobs },
     { provide: NODE_COMMANDS, useValue: parts.nodes },

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { Readable } from 'node:stream';
 import helmet from '@fastify/helmet';
+import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -31,10 +32,10 @@ export const startOrchestrator = async (config: Config, onFault: (error: Error) 
   await lifecycle.start();
   const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT, forceCloseConnections: true, keepAliveTimeout: 75_000 });
   acceptBytes(adapter);
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts, lifecycle), adapter, {
-    logger: new NestLogger(parts.log),
-    abortOnError: false,
-  });
+  // Nest declares its options as a class and takes a plain object.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
+  const options: NestApplicationOptions = { logger: new NestLogger(parts.log), abortOnError: false };
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts, lifecycle), adapter, options);
   await app.register(helmet, { contentSecurityPolicy: false });
   measure(app, parts.metrics, parts.clock);
   document(app);

@@ -20,4 +20,4 @@ export const eventually = async <Value>(
 };
 
 const show = (value: unknown): string =>
-  value instanceof Error ? value.message : (JSON.stringify(value) ?? String(value)).slice(0, 4000);
+  value instanceof Error ? value.message : JSON.stringify(value).slice(0, 4000);

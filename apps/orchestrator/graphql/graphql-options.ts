@@ -25,9 +25,9 @@ export const graphqlOptions = (secret: string, clock: Clock): MercuriusDriverCon
   graphiql: false,
   queryDepth: DEEPEST,
   context: (request: FastifyRequest, reply: FastifyReply) => ({ request, reply }),
-  errorFormatter: (execution) => ({
+  errorFormatter: ({ data = null, errors }) => ({
     statusCode: 200,
-    response: { data: execution.data ?? null, errors: (execution.errors ?? []).map(withProblem) },
+    response: { data, errors: errors.map(withProblem) },
   }),
   subscription: {
     fullWsTransport: true,

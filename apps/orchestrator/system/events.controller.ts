@@ -33,7 +33,10 @@ export class EventsController {
     @Headers('last-event-id') lastEventId?: string,
   ): Promise<void> {
     const after = positionOf(lastEventId ?? from);
-    if (follow === 'true') return this.follow(request, reply, after);
+    if (follow === 'true') {
+      this.follow(request, reply, after);
+      return;
+    }
     const items: unknown[] = [];
     for await (const event of this.store.readAll({ after })) {
       items.push(rawEvent(event));

@@ -127,7 +127,7 @@ export class JobsResolver {
     @Args('id', { type: () => ID }) id: string,
     @Args('reason') reason: string,
     @CurrentCaller() caller: Caller,
-  ): Promise<ChangedJob> {
+  ): Promise<Readonly<Record<keyof ChangedJob, string>>> {
     await this.access.mayChange(id, caller);
     const command = { type: 'CancelJob' as const, reason, byUser: true, at: toInstant(this.clock.now()) };
     const outcome = await this.commands.execute(new ExecuteJob(id, command, { actor: caller.account }));

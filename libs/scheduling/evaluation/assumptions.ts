@@ -26,7 +26,7 @@ export class Assumptions {
    * is not open any more but still assumed then is held already.
    */
   async cameTrue(executionIds: readonly string[]): Promise<boolean> {
-    const open = executionIds.map((executionId) => this.open.get(executionId) ?? true);
+    const open = executionIds.map((executionId) => this.open.get(executionId) ?? Promise.resolve(true));
     return (await Promise.all(open)).every(Boolean);
   }
 
