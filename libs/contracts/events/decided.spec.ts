@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Decider } from '#kernel';
+import { jobDecider } from '#jobs';
+import type { JobCommand, JobEvent } from '#jobs';
+import { nodeDecider } from '#nodes';
+import type { NodeCommand, NodeEvent } from '#nodes';
+import { projectDecider } from '#projects';
+import {
+  anEnrollment,
+  anInventory,
+  aPlacement,
+  aPolicy,
+  aProject,
+  aReport,
+  aReservation,
+  aSubmission,
+  EXECUTION_PATHS,
+  JOB_PATHS,
+  second,
+} from '#testing';
+import { currentVersion, EVENT_TYPES } from './registry.js';
+import { validateEvent } from './schemas.js';
+
+/* The schemas must describe what the deciders really decide, not what somebody thinks they do. */
+
+interface Decided {
+  readonly type: string;
+  readonly data: object;
+}
+
+/** All events of the commands, each decided on the state that the ones before it left. */
+const decided = <Command, Event extends Decided, State>(
+  decider: Decider<Command, Event, State>,
+  commands: readonly Command[],
+): Decided[] => {
+  let state = decider.initialState();
+  return commands.flatMap((command) => {
+    const decision = decider.decide(command, state);
+    if (decision.kind === 'rejected') throw new Error(`${JSON.stringify(command)}: ${decision.rejection.message}`);
+    for (const event of decision.events) state = decider.evolve(state, event);
+    return decision.events;
+  });
+};
+
+const pathsOf = (paths: Readonly<Record<string, readonly JobCommand[]>>): Decided[] =>
+  Object.values(paths).flatMap((commands) => decided<JobCommand, JobEvent, unknown>(jobDecider as never, commands));
+
+const { running, completed } = JOB_PATHS;
+const extra: readonly (readonly JobCommand[])[] = [
+  [aSubmission(), { type: 'ChangePriority', priority: 80, at: second(1) }],
+  [...running, { type: 'PauseJob', reason: 'hold', at: second(5) }, { type: 'ResumeJob', at: second(6) }],
+  [...running, aReport(1, 5, { type: 'pause' }), aReport(1, 6, { type: 'resume' })],
+  [...running, aReport(1, 5, { type: 'progress', fraction: 0.6, message: 'half' })],
+  [...completed, aReport(1, 11, { type: 'start' }, { fencingToken: 0 })],
+  [aSubmission(), { type: 'AbandonReservation', executionId: 'job-1.9', nodeId: 'node-1', at: second(1) }],
+  [...EXECUTION_PATHS.failed, aPlacement(2, 90)],
+  [aSubmission(), { type: 'FailJob', class: 'timeout', code: 'queue-timeout', message: 'timed out', at: second(9) }],
+];
+
+const node: readonly NodeCommand[] = [
+  anEnrollment({ policy: aPolicy({ maxDuration: 3600 }) }),
+  { type: 'ChangeInventory', inventory: anInventory({ cpu: 3 }), at: second(1) },
+  { type: 'ChangePolicy', policy: aPolicy({ maxShare: { demo: 0.5 } }), at: second(2) },
+  { type: 'MarkOnline', at: second(3) },
+  aReservation(),
+  { type: 'ReleaseCapacity', executionId: aReservation().executionId, cause: 'succeeded', at: second(5) },
+  { type: 'CordonNode', reason: 'fan', at: second(6) },
+  { type: 'UncordonNode', at: second(7) },
+  { type: 'DrainNode', reason: 'moves', deadline: second(99), at: second(8) },
+  { type: 'MarkOffline', lastSeenAt: second(8), reason: 'silent', at: second(30) },
+];
+
+const events = [
+  ...pathsOf(EXECUTION_PATHS),
+  ...pathsOf(JOB_PATHS),
+  ...pathsOf(Object.fromEntries(extra.map((commands, index) => [index, commands]))),
+  ...decided<NodeCommand, NodeEvent, unknown>(nodeDecider as never, node),
+  ...decided(projectDecider, [aProject()]),
+];
+
+describe('what the deciders decide', () => {
+  it.each(EVENT_TYPES)('%s fits its schema', (type) => {
+    const ofType = events.filter((event) => event.type === type);
+    expect(ofType.length).toBeGreaterThan(0);
+    const mistakes = ofType.flatMap(({ data }) => validateEvent(type, currentVersion(type), data));
+    expect(mistakes).toEqual([]);
+  });
+});
