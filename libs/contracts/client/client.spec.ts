@@ -223,16 +223,23 @@ describe('logs', () => {
     expect(seen[0]?.line).toBe('GET /v1/jobs/j/logs?execution=j.1&tail=3');
   });
 
-  it('E-05 followed, it ends when the job does', async () => {
+  it('E-05 followed, its pieces become the lines of each stream, and it ends when the job does', async () => {
+    const piece = (stream: string, offset: number, text: string): string =>
+      `event: log\ndata: ${JSON.stringify({ executionId: 'j.1', stream, offset, text })}\n\n`;
     answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(
-        'data: {"text":"one","stream":"stdout","executionId":"j.1"}\n\ndata: plain\n\nevent: end\ndata: {}\n\ndata: no',
+        `: logs\n\n${piece('stdout', 0, 'one\ntw')}${piece('stderr', 0, 'oh')}${piece('stdout', 6, 'o\r\n\nlast')}`,
       );
+      response.write('data: foreign\n\nevent: end\ndata: {"state":"completed"}\n\ndata: never');
     };
     expect(await all(client().logs('j', { follow: true }))).toEqual([
       { text: 'one', stream: 'stdout', executionId: 'j.1' },
-      { text: 'plain' },
+      { text: 'two', stream: 'stdout', executionId: 'j.1' },
+      { text: '', stream: 'stdout', executionId: 'j.1' },
+      { text: 'foreign' },
+      { text: 'last', stream: 'stdout', executionId: 'j.1' },
+      { text: 'oh', stream: 'stderr', executionId: 'j.1' },
     ]);
   });
 });

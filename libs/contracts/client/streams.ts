@@ -12,15 +12,44 @@ const isStream = (response: Response): boolean =>
 
 const emptyBody = (): ReadableStream<Uint8Array> => new Blob([]).stream();
 
-const lineOf = (text: string): LogLine => {
+/** A piece of one stream of one execution, as it grew: it may begin and end inside a line. */
+type Piece = LogLine;
+
+const pieceOf = (data: string): Piece => {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && 'text' in value) return value as LogLine;
+    const value: unknown = JSON.parse(data);
+    if (typeof value === 'object' && value !== null && 'text' in value) return value as Piece;
   } catch {
-    // A line of the program itself.
+    // Not ours: text as it is.
   }
-  return { text };
+  return { text: `${data}\n` };
 };
+
+interface Unfinished {
+  readonly origin: Omit<LogLine, 'text'>;
+  text: string;
+}
+
+/** Makes whole lines of the pieces of several streams that come in turn. */
+class Lines {
+  private readonly unfinished = new Map<string, Unfinished>();
+
+  /** The lines that the piece completes. */
+  *add({ text, executionId, stream }: Piece): Generator<LogLine> {
+    const key = `${executionId ?? ''} ${stream ?? ''}`;
+    const origin = { ...(executionId !== undefined && { executionId }), ...(stream !== undefined && { stream }) };
+    const entry = this.unfinished.get(key) ?? { origin, text: '' };
+    const lines = (entry.text + text).split('\n');
+    entry.text = lines.pop() ?? '';
+    this.unfinished.set(key, entry);
+    for (const line of lines) yield { text: line.replace(/\r$/, ''), ...origin };
+  }
+
+  /** What never got its end of line. */
+  *rest(): Generator<LogLine> {
+    for (const { origin, text } of this.unfinished.values()) if (text !== '') yield { text, ...origin };
+  }
+}
 
 /** The lines of a log, from plain text or from server-sent events that end with one named `end`. */
 export async function* logLines(response: Response): AsyncGenerator<LogLine> {
@@ -29,10 +58,12 @@ export async function* logLines(response: Response): AsyncGenerator<LogLine> {
     for await (const text of linesOf(body)) yield { text };
     return;
   }
+  const lines = new Lines();
   for await (const { event, data } of serverSentEvents(body)) {
-    if (event === 'end') return;
-    yield lineOf(data);
+    if (event === 'end') break;
+    yield* lines.add(pieceOf(data));
   }
+  yield* lines.rest();
 }
 
 export interface Following {

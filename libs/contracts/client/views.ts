@@ -107,7 +107,7 @@ export interface ProjectionView extends Open {
   readonly name: string;
 }
 
-/** A piece of a log. What it lacks the server did not say. */
+/** A line of a log without its end. A log that is not followed does not say whose line it is. */
 export interface LogLine {
   readonly text: string;
   readonly executionId?: string;
