@@ -10,7 +10,7 @@ import type { Funnel } from './filters/funnel.js';
 import { reasonDefinition } from './filters/reasons.js';
 import { checksFor } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
-import { rankedNode, scoreboard } from './scores/score.js';
+import { leaders, rankedNode, scoreboard } from './scores/score.js';
 import type { Scoreboard } from './scores/score.js';
 
 /** Changes whenever the same state and request may give another node than before. */
@@ -46,14 +46,18 @@ export const decide = (request: PlacementRequest, cluster: ClusterState, context
   const at = toMillis(context.time);
   const nodes = funnel(checksFor(request, cluster), cluster.nodes.values(), at);
   const board = scoreboard(request, nodes.eligible, at);
-  const winner = board.nodes[board.order[0] ?? -1];
+  const best = leaders(board, RANKING_KEPT);
+  const winner = board.nodes[best[0] ?? -1];
   const contract = winner && chooseContract(winner, demandOf(request.spec));
-  const base = baseOf(cluster, context, nodes, board);
+  const base = { ...baseOf(cluster, context, nodes, board), ranking: best.map((place) => rankedNode(board, place)) };
   if (!winner || !contract) return { decision: { ...base, ...waiting(nodes) } };
   return { decision: { ...base, ...placed(base.ranking, contract) }, nodeId: winner.id, contract };
 };
 
-type Base = Omit<Decision, 'outcome' | 'wakesOn' | 'winner' | 'runnerUp' | 'margin' | 'contract' | 'wakesAt'>;
+type Base = Omit<
+  Decision,
+  'ranking' | 'outcome' | 'wakesOn' | 'winner' | 'runnerUp' | 'margin' | 'contract' | 'wakesAt'
+>;
 
 const baseOf = (cluster: ClusterState, context: DecisionContext, nodes: Funnel, board: Scoreboard): Base => ({
   number: context.number,
@@ -70,7 +74,6 @@ const baseOf = (cluster: ClusterState, context: DecisionContext, nodes: Funnel, 
   considered: nodes.considered,
   eligible: nodes.eligible.length,
   filtered: nodes.filtered,
-  ranking: board.order.slice(0, RANKING_KEPT).map((place) => rankedNode(board, place)),
 });
 
 /** Behind a node that is avoided the runner-up may have the lower place and the higher score; the margin is then 0. */

@@ -12,7 +12,7 @@ import { funnel } from './filters/funnel.js';
 import { REASONS } from './filters/reasons.js';
 import { checksFor } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
-import { rankedNode, scoreboard } from './scores/score.js';
+import { before, rankedNode, scoreboard } from './scores/score.js';
 import { formatValue } from './units.js';
 
 /** One failing reason of one node with the values compared. */
@@ -93,7 +93,7 @@ const eligible = (
   return {
     kind: 'eligible',
     nodeId: node.id,
-    place: board.order.indexOf(index) + 1,
+    place: before(board, index) + 1,
     eligible: board.nodes.length,
     ranked: rankedNode(board, index),
     lift: board.lifts[index] ?? 0,

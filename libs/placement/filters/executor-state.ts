@@ -25,9 +25,7 @@ export const executorStateChecks = (request: PlacementRequest, cluster: ClusterS
   ),
   ...(request.exclusions.size > 0 ? [exclusion(request)] : []),
   probation(request, cluster),
-  ...(request.occupied.size > 0
-    ? [check('node.occupied', undefined, (node) => mustNow(!request.occupied.has(node.id)))]
-    : []),
+  ...(request.spec.type === 'daemon' ? [occupied(request)] : []),
 ];
 
 const exclusion = ({ exclusions }: PlacementRequest): Check =>
@@ -38,6 +36,15 @@ const exclusion = ({ exclusions }: PlacementRequest): Check =>
     undefined,
     (node, at) => excludedUntil(exclusions, node.id, at),
   );
+
+/** A daemon has one instance on each node; one that is only assumed counts, so that two partitions in a row go apart. */
+const occupied = (request: PlacementRequest): Check =>
+  check('node.occupied', undefined, (node) => mustNow(!request.occupied.has(node.id) && !holds(node, request.jobId)));
+
+const holds = ({ ledger }: ClusterNode, job: string): boolean => {
+  for (const { jobId } of ledger.values()) if (jobId === job) return true;
+  return false;
+};
 
 /**
  * A node whose last tries all failed gets one job at a time, as a trial, until one succeeds; when only one application

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import type { Inventory, Policy } from '#nodes';
 import { second } from '#testing';
-import { explainNode, neverReasons } from '../index.js';
+import { assume, explainNode, neverReasons } from '../index.js';
 import type { PlacementRequest } from '../index.js';
 import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
 
@@ -261,7 +261,19 @@ describe('executor state', () => {
     world.reserve('d', world.decide('d').nodeId!, {}, 0);
     world.reserve('d', world.decide('d', second(0), 1).nodeId!, {}, 1);
     expect([...world.cluster.live.keys()].sort()).toEqual(['a', 'b']);
-    expect(world.decide('d', second(0), 2).decision).toMatchObject({ outcome: 'deferred', wakesOn: ['NodeEnrolled'] });
+    expect(world.decide('d', second(0), 2).decision).toMatchObject({
+      outcome: 'deferred',
+      wakesOn: ['CapacityReleased', 'NodeEnrolled'],
+    });
+  });
+
+  it('A-81 a daemon counts an instance that is only assumed', () => {
+    const world = new World();
+    world.node('a');
+    world.job('d', { type: 'daemon', count: 2 });
+    const contract = { cpu: 1, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
+    assume(world.cluster, { executionId: 'd.1', nodeId: 'a', jobId: 'd', project: 'demo', contract });
+    expect(primaryReasons(world.decide('d', second(0), 1))).toEqual(['node.occupied']);
   });
 });
 

@@ -157,7 +157,13 @@ export const REASONS = {
     'everything failed there lately, and its one trial job still runs',
     'the trial job ends',
   ),
-  'node.occupied': define('system', [], 'text', 'already has its one instance of this job', 'another node comes'),
+  'node.occupied': define(
+    'system',
+    ['CapacityReleased'],
+    'text',
+    'already has its one instance of this job',
+    'another node comes',
+  ),
   'software.application': define(
     'job',
     INVENTORY,

@@ -26,17 +26,26 @@ const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
  * Σ weight × value ÷ Σ weight, in 0…1. Every factor is in the denominator, also one whose value is 0: a node is not better
  * for having nothing to show.
  */
-export const weightedScore = (values: Readonly<Record<Factor, number>>, weights: Weights): number => {
+export const weightedScore = (values: Readonly<Record<Factor, number>>, weights: Weights): number =>
+  combine(
+    FACTORS.map((factor) => values[factor]),
+    0,
+    FACTORS.map((factor) => weights[factor]),
+  );
+
+/** The same over a row of a column store. */
+const combine = (values: ArrayLike<number>, from: number, weights: readonly number[]): number => {
   let sum = 0;
   let total = 0;
-  for (const factor of FACTORS) {
-    sum += weights[factor] * values[factor];
-    total += weights[factor];
+  for (let factor = 0; factor < COUNT; factor += 1) {
+    const weight = weights[factor] ?? 0;
+    sum += weight * (values[from + factor] ?? 0);
+    total += weight;
   }
   return total > 0 ? Math.round((sum / total) * 1e9) / 1e9 : 0;
 };
 
-/** The factors of all eligible nodes in columns, and the order that follows. */
+/** The factors of all eligible nodes in columns, and what puts them in order. */
 export interface Scoreboard {
   readonly nodes: readonly ClusterNode[];
   readonly profile: ChosenProfile;
@@ -45,27 +54,33 @@ export interface Scoreboard {
   readonly values: Float64Array;
   readonly scores: Float64Array;
   readonly lifts: Float64Array;
-  /** Places of `nodes`, best first. */
-  readonly order: readonly number[];
+  /** 1 for a node where a try failed. */
+  readonly late: Uint8Array;
+  /** Of job and node. */
+  readonly hashes: Uint32Array;
 }
 
 /** Scores what passed every filter. The result does not depend on the order of the nodes. */
 export const scoreboard = (request: PlacementRequest, nodes: readonly ClusterNode[], at: Millis): Scoreboard => {
-  const board = {
+  const { jobId, avoid } = request;
+  const board: Scoreboard = {
     nodes,
     profile: profileOf(request.spec),
     raw: new Float64Array(nodes.length * COUNT),
     values: new Float64Array(nodes.length * COUNT),
     scores: new Float64Array(nodes.length),
     lifts: new Float64Array(nodes.length),
+    late: Uint8Array.from(nodes, ({ id }) => (avoid.has(id) ? 1 : 0)),
+    hashes: Uint32Array.from(nodes, ({ id }) => hash32(jobId + id)),
   };
   const costs = costsOf(request, nodes);
   const scale = costScale(costs);
+  const weights = FACTORS.map((factor) => board.profile.weights[factor]);
   for (let place = 0; place < nodes.length; place += 1) {
     measure(board, place, request, at, costs[place] ?? 0, scale);
-    board.scores[place] = weightedScore(valuesAt(board, place), board.profile.weights);
+    board.scores[place] = combine(board.values, place * COUNT, weights);
   }
-  return { ...board, order: orderOf(request, nodes, board.scores) };
+  return board;
 };
 
 const costsOf = (request: PlacementRequest, nodes: readonly ClusterNode[]): Float64Array => {
@@ -79,10 +94,8 @@ const costsOf = (request: PlacementRequest, nodes: readonly ClusterNode[]): Floa
   return costs;
 };
 
-type Board = Omit<Scoreboard, 'order'>;
-
 const measure = (
-  board: Board,
+  board: Scoreboard,
   place: number,
   request: PlacementRequest,
   at: Millis,
@@ -105,34 +118,38 @@ const measure = (
   enter(board, place, 4, cost, costValue(cost, scale, maxCost));
 };
 
-const enter = (board: Board, place: number, factor: number, raw: number, value: number): void => {
+const enter = (board: Scoreboard, place: number, factor: number, raw: number, value: number): void => {
   board.raw[place * COUNT + factor] = rounded(raw);
   board.values[place * COUNT + factor] = rounded(lifted(value, board.lifts[place] ?? 0));
 };
 
-/** Elsewhere first, then the score, then the hash of job and node, then the node's id. */
-const orderOf = (request: PlacementRequest, nodes: readonly ClusterNode[], scores: Float64Array): number[] => {
-  const { jobId, avoid } = request;
-  const late = Uint8Array.from(nodes, ({ id }) => (avoid.has(id) ? 1 : 0));
-  const hashes = Uint32Array.from(nodes, ({ id }) => hash32(jobId + id));
-  return nodes
-    .map((_, place) => place)
-    .sort(
-      (left, right) =>
-        (late[left] ?? 0) - (late[right] ?? 0) ||
-        (scores[right] ?? 0) - (scores[left] ?? 0) ||
-        (hashes[left] ?? 0) - (hashes[right] ?? 0) ||
-        byText(nodes[left]?.id ?? '', nodes[right]?.id ?? ''),
-    );
+/** Negative when the left node comes first: elsewhere first, then the score, then the hash of job and node, then the id. */
+const compare = ({ nodes, late, scores, hashes }: Scoreboard, left: number, right: number): number =>
+  (late[left] ?? 0) - (late[right] ?? 0) ||
+  (scores[right] ?? 0) - (scores[left] ?? 0) ||
+  (hashes[left] ?? 0) - (hashes[right] ?? 0) ||
+  byText(nodes[left]?.id ?? '', nodes[right]?.id ?? '');
+
+/** The first `count` nodes of the order, as places on the board. One pass, for the rest is never asked for. */
+export const leaders = (board: Scoreboard, count: number): number[] => {
+  const best: number[] = [];
+  for (let place = 0; place < board.nodes.length; place += 1) {
+    const last = best[count - 1];
+    if (last !== undefined && compare(board, place, last) > 0) continue;
+    let at = best.length;
+    while (at > 0 && compare(board, place, best[at - 1] ?? place) < 0) at -= 1;
+    best.splice(at, 0, place);
+    if (best.length > count) best.pop();
+  }
+  return best;
 };
 
-const valuesAt = ({ values }: Pick<Board, 'values'>, place: number): Record<Factor, number> => ({
-  resources: values[place * COUNT] ?? 0,
-  reliability: values[place * COUNT + 1] ?? 0,
-  availability: values[place * COUNT + 2] ?? 0,
-  queue: values[place * COUNT + 3] ?? 0,
-  cost: values[place * COUNT + 4] ?? 0,
-});
+/** How many nodes come before the one at this place. */
+export const before = (board: Scoreboard, place: number): number => {
+  let count = 0;
+  for (let other = 0; other < board.nodes.length; other += 1) if (compare(board, other, place) < 0) count += 1;
+  return count;
+};
 
 /** One node of the board as a decision records it. */
 export const rankedNode = (board: Scoreboard, place: number): RankedNode => ({
