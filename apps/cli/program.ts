@@ -3,6 +3,8 @@ import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit } from './exit-codes.js';
 import { OUTPUT_FORMATS } from './output/format.js';
 import { addAudit } from './audit/command.js';
+import { addAgent } from './up/agent-command.js';
+import { addDemo } from './demo/command.js';
 import { addJob } from './job/command.js';
 import { addNode } from './node/command.js';
 import { addProject } from './system/projects.js';
@@ -12,7 +14,7 @@ import { addToken } from './system/tokens.js';
 import { addUp } from './up/command.js';
 import type { Io } from './io.js';
 
-const VERBS = [addUp, addJob, addQueue, addNode, addAudit, addProjections, addProject, addToken];
+const VERBS = [addUp, addAgent, addDemo, addJob, addQueue, addNode, addAudit, addProjections, addProject, addToken];
 
 /** The whole command line over `io`. */
 export const createProgram = (io: Io): Command => {
@@ -43,11 +45,18 @@ function* everyCommand(command: Command): Generator<Command> {
 /** Runs one command line (without program names) and answers the exit code. */
 export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   try {
+    if (argv[0] === 'agent') return await agent(argv.slice(1), io);
     await createProgram(io).parseAsync(argv, { from: 'user' });
     return EXIT.done;
   } catch (error) {
     return explain(error, io);
   }
+};
+
+/** The agent reads its own options, some of them named like ours, so they are not parsed here. */
+const agent = async (args: readonly string[], io: Io): Promise<number> => {
+  const { runAgent } = await import('./up/agent.js');
+  return runAgent(args, io);
 };
 
 const explain = (error: unknown, io: Io): number => {

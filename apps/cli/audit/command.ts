@@ -49,10 +49,9 @@ const printReplay = async (id: string | undefined, session: Session<ReplayFlags>
   const { io, output, flags } = session;
   const events = await recorded(id, session);
   // Loaded here: the other verbs need no domain.
-  const { replayTo } = await import('./replay.js');
+  const { replayTo, stateNameOf } = await import('./replay.js');
   const replayed = orUsage(() => replayTo(events, flags.at));
-  const { jobStateName } = await import('#jobs');
-  writeOne(io.out, output, replayed, () => table(replayed, jobStateName(replayed.state)));
+  writeOne(io.out, output, replayed, () => table(replayed, stateNameOf(replayed.state)));
 };
 
 const recorded = async (

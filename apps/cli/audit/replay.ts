@@ -1,7 +1,7 @@
 import { upcastRecorded } from '#contracts';
-import { jobDecider } from '#jobs';
+import { jobDecider, jobStateName } from '#jobs';
 import { toInstant, toMillis } from '#kernel';
-import type { JobEvent, JobState } from '#jobs';
+import type { JobEvent, JobState, JobStateName } from '#jobs';
 import type { RawEvent } from '#contracts';
 
 /** The job as it was right after one of its events. */
@@ -12,6 +12,9 @@ export interface ReplayedState {
   readonly event: string;
   readonly state: JobState;
 }
+
+/** The one word for the job in this state. */
+export const stateNameOf = (state: JobState): JobStateName => jobStateName(state);
 
 /** Folds the events one by one with the domain's own `evolve`, as the server does; one state for each. */
 export function* replay(events: readonly RawEvent[]): Generator<ReplayedState> {

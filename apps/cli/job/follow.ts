@@ -17,6 +17,8 @@ export interface FollowOptions {
   readonly timeout?: Millis;
   /** Put before each line, when several jobs are followed at once. */
   readonly prefix?: string;
+  /** Called after each look, for who wants to look at more. */
+  readonly onLook?: () => Promise<void>;
 }
 
 /** One movement of a job, as the timeline tells it. */
@@ -47,6 +49,7 @@ export const followJob = async (id: string, ports: FollowPorts, options: FollowO
   while (true) {
     const movements = await movementsOrNothing(id, ports);
     for (const movement of movements.slice(seen)) tell(movement, ports.progress, options.prefix ?? '');
+    await options.onLook?.();
     const code = exitCodeOf(movements);
     if (code !== undefined) return code;
     pause = movements.length > seen ? FIRST_PAUSE : Math.min(pause * 1.5, LONGEST_PAUSE);

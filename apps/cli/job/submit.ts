@@ -24,7 +24,7 @@ export const submit = async (names: readonly string[], session: Session<SubmitFl
   const ids: string[] = [];
   for (const [index, file] of files.entries()) {
     const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
-    const answer = await submitOne(client, file, key);
+    const answer = await submitFile(client, file, key);
     for (const warning of answer.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
     writeOne(io.out, output, answer, () => `${answer.id}\n`);
     ids.push(answer.id);
@@ -43,7 +43,8 @@ const readAll = async (names: readonly string[], assignments: readonly string[],
 const keyFor = (key: string | undefined, index: number, files: number): string | undefined =>
   key === undefined || files === 1 ? key : `${key}-${index + 1}`;
 
-const submitOne = async (client: EscalonClient, file: JobFile, key: string): Promise<SubmitAnswer> => {
+/** Stores the inputs that are files here, then submits. */
+export const submitFile = async (client: EscalonClient, file: JobFile, key: string): Promise<SubmitAnswer> => {
   const inputs = Array.isArray(file.job.inputs) ? [...(file.job.inputs as unknown[])] : undefined;
   for (const { index, file: path } of file.localInputs) {
     const { sha256, size } = await storeFile(client, path);

@@ -4,20 +4,12 @@ import { openSession, take } from '../client/session.js';
 import { usage } from '../exit-codes.js';
 import { limitOption } from '../job/arguments.js';
 import { writeList, writeOne } from '../output/format.js';
-import { viewFields, viewsTable } from '../output/sections.js';
+import { viewFields } from '../output/sections.js';
+import { nodeFields, nodesTable } from './tables.js';
 import type { Command } from 'commander';
 import type { EscalonClient, NodeView, Written } from '#contracts';
 import type { Session } from '../client/session.js';
 import type { Io } from '../io.js';
-
-const COLUMNS = [
-  ['node', 'id'],
-  ['state', 'state'],
-  ['institution', 'institution'],
-  ['owner', 'owner'],
-  ['running', 'executions'],
-  ['free', 'free'],
-] as const;
 
 export const addNode = (program: Command, io: Io): void => {
   const node = program.command('node').summary('machines that take work').description('Works with nodes.');
@@ -41,12 +33,12 @@ export const addNode = (program: Command, io: Io): void => {
 
 const list = async ({ client, io, output, flags }: Session<{ limit: number }>): Promise<void> => {
   const nodes = await take(client.nodes(), flags.limit);
-  writeList(io.out, output, nodes, () => viewsTable(COLUMNS, nodes));
+  writeList(io.out, output, nodes, () => nodesTable(nodes));
 };
 
 const show = async (name: string, { client, io, output }: Session<object>): Promise<void> => {
   const node = await client.node(name);
-  writeOne(io.out, output, node, () => viewFields(node, ['id', 'state', 'institution', 'owner']));
+  writeOne(io.out, output, node, () => nodeFields(node));
 };
 
 interface ChangeFlags {

@@ -3,6 +3,7 @@ import { dataFolderOf } from '../connection.js';
 import { EXIT, Exit } from '../exit-codes.js';
 import { portOf } from './flags.js';
 import { DataFolderInUse } from './lock.js';
+import { stopSignals } from './signals.js';
 import { bringUp } from './system.js';
 import type { Io } from '../io.js';
 import type { UpFlags } from './flags.js';
@@ -13,7 +14,7 @@ const DEFAULT_PORT = 8080;
 /** Runs the system until it is asked to stop. */
 export const up = async (flags: UpFlags, io: Io): Promise<void> => {
   const say = (line: string): void => io.err.write(`${line}\n`);
-  const stop = stopSignals(say);
+  const stop = stopSignals(() => say('stopping …'));
   const system = await bringUpOrExplain(optionsOf(flags, io, say), stop.signal);
   say('');
   say(`Escalon is up at ${system.url}`);
@@ -47,19 +48,4 @@ const bringUpOrExplain = async (options: UpOptions, signal: AbortSignal): Promis
     }
     throw error;
   }
-};
-
-/** Ctrl-C, `kill`, or the end of the terminal. A second one changes nothing: the stop is bounded in time. */
-const stopSignals = (say: (line: string) => void): { readonly signal: AbortSignal; readonly asked: Promise<void> } => {
-  const controller = new AbortController();
-  const asked = new Promise<void>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(name, () => {
-        if (!controller.signal.aborted) say('stopping …');
-        controller.abort(new Error(name));
-        resolve();
-      });
-    }
-  });
-  return { signal: controller.signal, asked };
 };

@@ -105,9 +105,13 @@ export const controlPlane = (
         PORT: String(fixed),
         ESCALON_SECRET_FILE: ports.folder.secret,
         ESCALON_DATA: ports.folder.root,
-        ESCALON_EXIT_WITH_PARENT: 'true',
       };
-      const process = await startApp(ports, 'orchestrator', { args: [], env, stopWithin: 20 * SECOND }, signal);
+      const process = await startApp(
+        ports,
+        'orchestrator',
+        { args: ['--exit-with-parent'], env, stopWithin: 20 * SECOND },
+        signal,
+      );
       return running(process, `control plane http://127.0.0.1:${fixed}`);
     },
   };

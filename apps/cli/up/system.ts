@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { requirePort } from '#platform/postgres';
 import { openDataFolder } from './data-folder.js';
+import { ensureFirstProject } from './first-project.js';
 import { lockDataFolder } from './lock.js';
 import { controlPlane, embeddedEventStore, embeddedPostgres, localAgent } from './services.js';
 import { Supervisor } from './supervisor.js';
@@ -51,7 +52,7 @@ export const bringUp = async (options: UpOptions, signal: AbortSignal): Promise<
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    const system = await startAll(options, folder, supervisor);
+    const system = await startAll(options, folder, supervisor, signal);
     return { ...system, folder, stop };
   } catch (error) {
     await stop();
@@ -65,6 +66,7 @@ const startAll = async (
   options: UpOptions,
   folder: DataFolder,
   supervisor: Supervisor,
+  signal: AbortSignal,
 ): Promise<Pick<System, 'url' | 'token'>> => {
   const token = await writeLocalTokens(folder, await ensureSecret(folder));
   // Built, this file is dist/apps/cli/up/system.js.
@@ -76,6 +78,7 @@ const startAll = async (
   ]);
   const api = controlPlane(ports, options.port, eventStore, database);
   await supervisor.start(api);
+  await ensureFirstProject(api.address(), token, options.timers, signal);
   await writeFile(folder.url, `${api.address()}\n`, { mode: 0o600 });
   const node = options.node ?? nodeNameOf(hostname());
   if (options.agent) await supervisor.start(localAgent(ports, node, api.address));

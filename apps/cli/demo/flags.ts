@@ -1,0 +1,5 @@
+export interface DemoFlags {
+  readonly port: number;
+  readonly keep?: boolean;
+  readonly out: string;
+}

@@ -1,0 +1,61 @@
+import { formatBytes } from '#contracts';
+import { cell } from '../output/sections.js';
+import { renderFields, renderTable } from '../output/table.js';
+import type { Inventory, NodeView } from '#contracts';
+
+interface Amounts {
+  readonly cpu: number;
+  readonly memory: number;
+  readonly disk: number;
+  readonly ioSlots: number;
+  readonly gpus: readonly unknown[];
+}
+
+/** What a node's view holds beyond its id. */
+interface NodeDetails {
+  readonly capacity: { readonly total: Amounts; readonly reserved: Amounts; readonly free: Amounts };
+  readonly inventory: Inventory;
+}
+
+const detailsOf = (node: NodeView): NodeDetails => node as NodeView & NodeDetails;
+
+/** Three numbers, labelled, so that nobody takes what is reserved for what is used. */
+export const nodesTable = (nodes: readonly NodeView[]): string => {
+  const rows = nodes.map((node) => {
+    const { total, free } = detailsOf(node).capacity;
+    return [
+      node.id,
+      cell(node.state),
+      cell(node.institution),
+      cell(node.owner),
+      cell(node.executions),
+      `${free.cpu} of ${total.cpu}`,
+      `${formatBytes(free.memory)} of ${formatBytes(total.memory)}`,
+      String(total.gpus.length),
+    ];
+  });
+  return renderTable(['node', 'state', 'institution', 'owner', 'holds', 'free cores', 'free memory', 'gpus'], rows);
+};
+
+export const nodeFields = (node: NodeView): string => {
+  const { capacity, inventory } = detailsOf(node);
+  const { applications, packages, os, architecture, gpus } = inventory;
+  return renderFields([
+    ['node', node.id],
+    ['state', cell(node.state)],
+    ['owner', `${cell(node.owner)} (${cell(node.institution)})`],
+    ['system', `${os}, ${architecture}`],
+    ['total', amounts(capacity.total)],
+    ['reserved', amounts(capacity.reserved)],
+    ['free', amounts(capacity.free)],
+    ['gpus', gpus.map(({ id, model }) => `${id} ${model}`).join(', ') || undefined],
+    ['holds', `${cell(node.executions)} executions`],
+    ['applications', applications.map(({ name, version }) => `${name} ${version}`).join(', ')],
+    ['packages', `${packages.length} (--output json lists them)`],
+    ['policy', JSON.stringify(node.policy)],
+    ['last seen', cell(node.lastSeenAt)],
+  ]);
+};
+
+const amounts = ({ cpu, memory, disk, ioSlots }: Amounts): string =>
+  `${cpu} cores, ${formatBytes(memory)} memory, ${formatBytes(disk)} disk, ${ioSlots} I/O slots`;
