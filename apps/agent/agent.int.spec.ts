@@ -162,6 +162,35 @@ describe('an agent at work', () => {
     expect(await readdir(join(data, 'journal'))).not.toContain('job1.e1.json');
   });
 
+  it('tells in plain words when its result was refused as malformed', async () => {
+    await begin();
+    plane.malformed.add('succeed');
+    plane.assign(someAssignment('job1.e1', ['true']));
+
+    const failed = await plane.reported('job1.e1', 'fail');
+
+    expect(failed).toMatchObject({ class: 'infrastructure', code: 'report-refused' });
+    expect(failed.message).toMatch(/too many artifacts/);
+    await eventually(() => !existsSync(join(data, 'journal', 'job1.e1.json')), 'it is put away');
+  });
+
+  it('tells of an inventory that changed', async () => {
+    const config = join(data, 'tool');
+    await writeFile(config, '1.0.0');
+    const probes = { python: false, packages: [{ name: 'tool', command: ['cat', config] }] };
+    const inventory = { cpu: 4, memory: GIB, disk: GIB, applications: [], gpus: [] };
+    const running = await begin({ inventory, probes });
+    await writeFile(config, '1.1.0');
+
+    // A look may be under way from the start; the second one begins after it.
+    await running.probe();
+    await running.probe();
+
+    expect(plane.enrolments[0]?.inventory.packages).toEqual([{ name: 'tool', version: '1.0.0' }]);
+    expect(plane.inventories).toMatchObject([{ packages: [{ name: 'tool', version: '1.1.0' }] }]);
+    expect(plane.heartbeats).toBeGreaterThan(0);
+  });
+
   it('keeps its id and token, readable by itself only, and shows the token when it comes back', async () => {
     await (await begin()).stop();
     await begin();

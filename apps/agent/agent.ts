@@ -44,6 +44,7 @@ interface Ports {
 const POLL_WAIT = '25s';
 const POLL_TIMEOUT = 40_000;
 const LAST_REPORTS = 5_000;
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /**
@@ -107,35 +108,22 @@ class Agent {
     signal: AbortSignal,
   ): Promise<Agent> {
     const { data } = options;
-    const { clock, timers, random, ids } = ports;
+    const { clock, timers, random } = ports;
     const detect = (quick: boolean) => detectInventory(data, options.inventory ?? {}, options.probes ?? {}, quick);
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
-    const { nodeId, heartbeatInterval = 5 } = await enrol(enrolment, http, timers, random, log, signal);
+    const { nodeId, heartbeatInterval } = await enrol(enrolment, http, timers, random, log, signal);
     const tell = (found: typeof inventory): Promise<void> =>
       http.json('PUT', `/nodes/${nodeId}/inventory`, { body: found });
     const watch = new InventoryWatch(inventory, () => detect(false), tell, timers, log);
     const rejected = (executionId: string, reason: string): void => executions.discard(executionId, reason);
     const reports = new ReportQueue(nodeId, http, timers, random, log, rejected);
-    const cache = new InputCache(join(data, 'cache'), options.cacheLimit ?? 20 * GIB, clock, ids);
-    await cache.clearPartial();
-    const limits = { largest: options.largestInput ?? 50 * GIB, allowHttp: options.allowHttp ?? false };
-    const inputs = new InputFetcher(cache, http, limits, timers, random);
-    const host = {
-      data,
-      http,
-      reports,
-      journal: await Journal.open(data),
-      inputs,
-      publisher: new Publisher(http, timers, random),
-      sampler: new Sampler(timers),
-      clock,
-      timers,
-      random,
-      log,
-      grace: options.grace ?? 5_000,
-      logLimit: options.logLimit ?? 64 * 2 ** 20,
-    };
+    const inputs = await inputFetcher(options, ports, http);
+    const publisher = new Publisher(http, timers, random);
+    const journal = await Journal.open(data);
+    const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(timers) };
+    const { grace = 5_000, logLimit = 64 * MIB } = options;
+    const host = { ...shared, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, () => watch.inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);
@@ -151,7 +139,7 @@ class Agent {
   }
 
   async stop({ detach = this.options.detach ?? false }: { readonly detach?: boolean } = {}): Promise<void> {
-    if (this.stopped.signal.aborted) return;
+    if (this.hasStopped()) return;
     this.stopped.abort();
     this.watch.stop();
     await this.polling;
@@ -164,9 +152,13 @@ class Agent {
     await this.http.close();
   }
 
+  private hasStopped(): boolean {
+    return this.stopped.signal.aborted;
+  }
+
   private async poll(): Promise<void> {
     let after = '';
-    for (let failures = 0; !this.stopped.signal.aborted;) {
+    for (let failures = 0; !this.hasStopped();) {
       try {
         const answer = await this.assignments(after);
         after = answer.revision;
@@ -174,7 +166,7 @@ class Agent {
         failures = 0;
         this.executions.reconcile(answer);
       } catch (error) {
-        if (this.stopped.signal.aborted) return;
+        if (this.hasStopped()) return;
         this.log.warn({ reason: messageOf(error) }, 'no assignments');
         if (error instanceof Refused && [401, 403, 404].includes(error.status)) await this.enrolAgain();
         await wait(this.ports.timers, backoff(failures, this.ports.random, 5_000), this.stopped.signal);
@@ -185,7 +177,7 @@ class Agent {
 
   private assignments(after: string): Promise<AssignmentsAnswer> {
     const query = new URLSearchParams({ ...(after !== '' && { after }), wait: POLL_WAIT });
-    const path = `/nodes/${this.nodeId}/assignments?${query}`;
+    const path = `/nodes/${this.nodeId}/assignments?${query.toString()}`;
     return this.http.json('GET', path, { timeout: POLL_TIMEOUT, signal: this.stopped.signal });
   }
 
@@ -196,10 +188,17 @@ class Agent {
     try {
       await enrol(enrolment, this.http, timers, random, this.log, this.stopped.signal);
     } catch (error) {
-      if (!this.stopped.signal.aborted) this.log.error({ reason: messageOf(error) }, 'the node could not enrol again');
+      if (!this.hasStopped()) this.log.error({ reason: messageOf(error) }, 'the node could not enrol again');
     }
   }
 }
+
+const inputFetcher = async (options: AgentOptions, ports: Ports, http: Http): Promise<InputFetcher> => {
+  const { cacheLimit = 20 * GIB, largestInput = 50 * GIB, allowHttp = false } = options;
+  const cache = new InputCache(join(options.data, 'cache'), cacheLimit, ports.clock, ports.ids);
+  await cache.clearPartial();
+  return new InputFetcher(cache, http, { largest: largestInput, allowHttp }, ports.timers, ports.random);
+};
 
 const enrolRequest = (options: AgentOptions, inventory: EnrollRequest['inventory']): EnrollRequest => ({
   name: options.name,

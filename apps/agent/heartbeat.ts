@@ -6,6 +6,9 @@ import type { Logger } from 'pino';
 import type { Http } from './client/http.js';
 import { freeDisk, freeMemory } from './inventory/detect.js';
 
+/** As many as the protocol takes; they are for display only. */
+const MOST_EXECUTIONS = 2_000;
+
 /** Tells the server at a fixed interval that the node is there and what is free; a beat that fails is not made up for. */
 export class Heartbeat {
   private timer: Timer | undefined;
@@ -36,7 +39,7 @@ export class Heartbeat {
     this.beating = true;
     try {
       const body: HeartbeatRequest = {
-        executions: this.executions(),
+        executions: this.executions().slice(0, MOST_EXECUTIONS),
         freeMemory: freeMemory(),
         freeDisk: await freeDisk(this.data),
         load: loadavg()[0] ?? 0,

@@ -25,8 +25,9 @@ const main = async (): Promise<number> => {
   return run(line, log);
 };
 
-const run = async ({ options }: CommandLine, log: Logger): Promise<number> => {
+const run = async ({ options, exitWithParent }: CommandLine, log: Logger): Promise<number> => {
   const ended = new AbortController();
+  if (exitWithParent) for (const gone of ['end', 'error']) process.stdin.resume().once(gone, () => ended.abort());
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.abort());
   try {
     const agent = await runAgent({ ...options, log }, ended.signal);

@@ -10,7 +10,7 @@ export class Unreachable extends Error {
 
 /** `fetch` says only that it failed; why is in the error behind it. */
 const causeOf = (error: unknown): string =>
-  messageOf(typeof error === 'object' && error !== null && 'cause' in error ? (error.cause ?? error) : error);
+  messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 
 /** The server answered with an error status; `problem` is its `application/problem+json` body, or empty. */
 export class Refused extends Error {
@@ -19,8 +19,8 @@ export class Refused extends Error {
     readonly problem: Readonly<Record<string, unknown>>,
     request: string,
   ) {
-    const detail = problem['detail'] ?? problem['title'] ?? problem['message'] ?? '';
-    super(`${request} answered ${status}${detail ? `: ${String(detail)}` : ''}`);
+    const detail = [problem['detail'], problem['title']].find((text) => typeof text === 'string');
+    super(`${request} answered ${status}${detail === undefined ? '' : `: ${detail}`}`);
     this.name = 'Refused';
   }
 }

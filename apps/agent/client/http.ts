@@ -18,6 +18,11 @@ export interface Call {
   readonly token?: string | undefined;
 }
 
+export interface Head {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
 export interface Streamed {
   readonly status: number;
   readonly body: Readable;
@@ -49,12 +54,12 @@ export class Http {
     });
   }
 
-  /** The status alone; the body is thrown away. Error statuses are answers here, not faults. */
-  async status(method: Method, path: string, call: Call = {}): Promise<number> {
+  /** Status and headers alone. Error statuses are answers here, not faults. */
+  async head(path: string, call: Call = {}): Promise<Head> {
     return this.timed(call, async (signal) => {
-      const answer = await this.send(method, path, call, signal);
+      const answer = await this.send('HEAD', path, call, signal);
       await answer.body.dump();
-      return answer.statusCode;
+      return { status: answer.statusCode, headers: answer.headers };
     });
   }
 

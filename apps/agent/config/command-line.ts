@@ -13,12 +13,15 @@ export const USAGE = `usage: agent [--url URL] [--data DIR] [--name NAME] [--ins
   --name         the node's name, default from the host's name
   --token-file   file with the enrolment token, else $ESCALON_TOKEN; only needed the first time
   --config       YAML or JSON: overrides of the inventory, probes, labels, policy, limits
+  --exit-with-parent  end when standard input ends, as after SIGTERM
   --detach       on SIGTERM leave tasks running; the next agent on the same data takes them back
 `;
 
 export interface CommandLine {
   readonly options: AgentOptions;
   readonly logLevel: string;
+  /** End when standard input ends: whoever started this process is gone. */
+  readonly exitWithParent: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,6 +35,7 @@ const OPTIONS = {
   config: { type: 'string' },
   'token-file': { type: 'string' },
   detach: { type: 'boolean' },
+  'exit-with-parent': { type: 'boolean' },
   'log-level': { type: 'string' },
   help: { type: 'boolean' },
 } as const;
@@ -59,7 +63,8 @@ export const readCommandLine = async (args: readonly string[], env: Environment)
     ...(token !== undefined && { token }),
     ...(values.detach && { detach: true }),
   };
-  return { options, logLevel: values['log-level'] ?? env['ESCALON_LOG_LEVEL'] ?? 'info' };
+  const logLevel = values['log-level'] ?? env['ESCALON_LOG_LEVEL'] ?? 'info';
+  return { options, logLevel, exitWithParent: values['exit-with-parent'] ?? false };
 };
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;

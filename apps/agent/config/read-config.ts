@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import type { ErrorObject } from 'ajv';
 import { parse } from 'yaml';
-import type { Policy } from '#contracts';
+import { parseBytes, parseDuration } from '#contracts';
+import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions } from '../options.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
-import { parseDuration, parseSize } from './quantities.js';
 
 /** A configuration that cannot be used, with every mistake in it. */
 export class BadConfig extends Error {
@@ -88,16 +88,17 @@ class Quantities {
   readonly mistakes: string[] = [];
 
   size(path: string, value: Quantity): number {
-    return this.checked(path, value, parseSize(value), '4GiB');
+    return this.checked(path, parseBytes(value));
   }
 
   seconds(path: string, value: Quantity): number {
-    return this.checked(path, value, parseDuration(value), '30s');
+    return this.checked(path, parseDuration(value));
   }
 
-  private checked(path: string, value: Quantity, parsed: number | undefined, example: string): number {
-    if (parsed === undefined) this.mistakes.push(`${path} must be like ${example}, not ${value}`);
-    return parsed ?? 0;
+  private checked(path: string, parsed: Parsed<number>): number {
+    if (parsed.ok) return parsed.value;
+    this.mistakes.push(`${path}: ${parsed.message}`);
+    return 0;
   }
 }
 

@@ -1,22 +1,21 @@
 import type { Artifact, Assignment, DesiredState, Report } from '#contracts';
-import type { Millis } from '#kernel';
 import { messageOf } from '../client/errors.js';
 import { aborted, within } from '../client/wait.js';
 import type { JournalEntry } from '../journal/journal.js';
 import { LogStream } from '../logs/log-stream.js';
 import { diskUsage } from '../metering/disk-usage.js';
 import { consumptionOf, Meter, NOTHING_MEASURED } from '../metering/meter.js';
-import { collectOutputs } from '../outputs/collect.js';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
-import { findCommand } from '../runner/find-command.js';
+import { programOf } from '../runner/find-command.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
 import { processInfo } from '../runner/process-table.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
-import { ExecutionFault, failure, failureOf } from './ending.js';
+import { failure, failureOf } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
+import { publishOutputs } from './outputs.js';
 import { Run } from './run.js';
 
 /** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
@@ -54,7 +53,7 @@ export class Execution {
   private stopFailure: Failure | undefined;
   private discarded = false;
   private left = false;
-  private runWanted = Promise.withResolvers<void>();
+  private runWanted = Promise.withResolvers<undefined>();
   private desired: DesiredState;
 
   constructor(
@@ -66,7 +65,7 @@ export class Execution {
     this.folder = taskFolder(host.data, entry.assignment.executionId);
     this.meter = new Meter(entry.measured);
     this.desired = entry.pausedSince === undefined ? entry.assignment.desired : 'pause';
-    if (this.desired === 'run') this.runWanted.resolve();
+    if (this.desired === 'run') this.runWanted.resolve(undefined);
     this.over = this.live().catch((error: unknown) => this.giveUp(error));
   }
 
@@ -91,8 +90,8 @@ export class Execution {
   desire(desired: DesiredState): void {
     if (desired === this.desired) return;
     this.desired = desired;
-    if (desired === 'stop') return this.stop(failure('cancelled', 'stopped', 'stopped as the control plane asked'));
-    if (desired === 'run') this.runWanted.resolve();
+    if (desired === 'stop') this.stop(failure('cancelled', 'stopped', 'stopped as the control plane asked'));
+    else if (desired === 'run') this.runWanted.resolve(undefined);
     else this.runWanted = Promise.withResolvers();
     this.run?.desire(desired);
   }
@@ -101,7 +100,7 @@ export class Execution {
     if (this.entry.phase === 'finished') return;
     this.stopFailure ??= reason;
     this.interrupt.abort();
-    this.runWanted.resolve();
+    this.runWanted.resolve(undefined);
     this.run?.stop(reason);
   }
 
@@ -118,7 +117,7 @@ export class Execution {
     this.left = true;
     for (const log of this.logs) log.abort();
     this.interrupt.abort();
-    this.runWanted.resolve();
+    this.runWanted.resolve(undefined);
   }
 
   private async live(): Promise<void> {
@@ -139,17 +138,21 @@ export class Execution {
     await this.acknowledge();
   }
 
-  private get gone(): boolean {
+  private isGone(): boolean {
     return this.discarded || this.left;
+  }
+
+  private isLeft(): boolean {
+    return this.left;
   }
 
   private async begin(): Promise<void> {
     await this.host.journal.save(this.entry);
     await Promise.race([this.wanted, aborted(this.interrupt.signal)]);
-    if (!this.gone && !this.stopFailure) await this.report('confirm');
-    if (this.gone) return;
+    if (!this.isGone() && !this.stopFailure) await this.report('confirm');
+    if (this.isGone()) return;
     const failed = this.stopFailure ?? (await this.prepare()) ?? this.stopFailure;
-    if (this.gone) return;
+    if (this.isGone()) return;
     if (failed) return this.finish(failed);
     await this.start();
   }
@@ -177,7 +180,7 @@ export class Execution {
     let started: TaskProcess;
     try {
       const [name = '', ...rest] = task.command;
-      const program = await this.program(name, environment['PATH'] ?? searchPath());
+      const program = await programOf(name, this.folder.work, environment['PATH'] ?? searchPath());
       await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
       const firstLook = (pid: number): void => this.meter.sample([processInfo(pid) ?? []].flat(), pid);
       started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers, firstLook);
@@ -188,14 +191,6 @@ export class Execution {
     const saved = this.change({ phase: 'running', process: started.identity });
     void this.report('start');
     await Promise.all([saved, this.watch(started, false)]);
-  }
-
-  private async program(name: string, path: string): Promise<string> {
-    const found = await findCommand(name, this.folder.work, path);
-    if (found.kind === 'found') return found.path;
-    const [code, problem] =
-      found.kind === 'missing' ? ['command-not-found', 'not found'] : ['command-not-executable', 'not executable'];
-    throw new ExecutionFault(failure('application', code, `${name}: ${problem}`, { path }));
   }
 
   /** Goes on with a task that an earlier agent started: running, ended meanwhile, or gone without a trace. */
@@ -243,35 +238,27 @@ export class Execution {
 
   private async whenLeft(): Promise<undefined> {
     await aborted(this.interrupt.signal);
-    if (!this.left) await new Promise(() => undefined);
+    if (!this.isLeft()) await new Promise(() => undefined);
     return undefined;
   }
 
   private async publish(): Promise<void> {
-    if (this.gone) return;
+    if (this.isGone()) return;
     this.followLogs();
     for (const log of this.logs) log.finish();
     const ending = this.entry.ending ?? { cpuSeconds: 0 };
-    const { artifacts, failed } = await this.outputs(ending);
-    if (this.gone) return;
+    const { artifacts, failed } = await publishOutputs(this.host.publisher, {
+      work: this.folder.work,
+      patterns: this.assignment.task.outputs,
+      failed: ending.failure,
+      meter: this.meter,
+      signal: this.interrupt.signal,
+      begun: () => void this.report('publish'),
+    });
+    if (this.isGone()) return;
     await within(this.host.timers, LOGS_BEFORE_RESULT, Promise.all(this.logs.map(({ done }) => done)));
-    if (this.gone) return;
-    await this.finish(ending.failure ?? failed, artifacts);
-  }
-
-  /** Publishes what the task left, after a failure too; not for one that was stopped, which should be quick. */
-  private async outputs({ failure: failed }: Ending): Promise<{ artifacts: Artifact[]; failed?: Failure | undefined }> {
-    const patterns = this.assignment.task.outputs;
-    if (patterns.length === 0 || (failed && !KEEPS_OUTPUTS.has(failed.class))) return { artifacts: [] };
-    try {
-      const { files, missing, refused } = await collectOutputs(this.folder.work, patterns);
-      if (files.length > 0 && !failed) void this.report('publish');
-      const sent = (bytes: number): void => this.meter.sent(bytes);
-      const artifacts = await this.host.publisher.publish(this.folder.work, files, this.interrupt.signal, sent);
-      return { artifacts, failed: outputFailure(missing, refused) };
-    } catch (error) {
-      return { artifacts: [], failed: this.stopFailure ?? failureOf(error, 'publishing outputs') };
-    }
+    if (this.isGone()) return;
+    await this.finish(ending.failure ?? (failed && (this.stopFailure ?? failed)), artifacts);
   }
 
   /** Makes the last report and keeps it on disk until it is acknowledged. */
@@ -295,16 +282,24 @@ export class Execution {
   }
 
   private async acknowledge(): Promise<void> {
-    if (this.left) return;
+    if (this.isLeft()) return;
     const { last } = this.entry;
     if (last && !this.discarded) {
       const outcome = await this.host.reports.send(last);
-      if (this.left) return;
-      if (outcome.kind === 'accepted') await this.lastLogs();
+      if (this.isLeft()) return;
+      if (outcome.kind === 'refused') await this.reportRefusal(outcome.reason);
+      if (outcome.kind !== 'rejected') await this.lastLogs();
     }
-    if (this.left) return;
+    if (this.isLeft()) return;
     await removeTaskFolder(this.folder);
     await this.host.journal.remove(this.id);
+  }
+
+  /** A result that the server cannot read must not leave the execution open for ever: its plainest form is sent. */
+  private async reportRefusal(reason: string): Promise<void> {
+    const { executionId, fencingToken } = this.assignment;
+    const refused = failure('infrastructure', 'report-refused', `the result was refused: ${reason}`);
+    await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...refused });
   }
 
   /** A fault of the agent's own (its disk, most likely): nothing may go on running unseen, and the server is told. */
@@ -316,7 +311,7 @@ export class Execution {
     const { process } = this.entry;
     if (process) await TaskProcess.adopt(process, this.folder, this.host.timers).end(this.host.grace);
     this.entry = { ...this.entry, phase: 'finished' };
-    if (!this.gone) await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
+    if (!this.isGone()) await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
     await this.host.journal.remove(this.id).catch(() => undefined);
   }
 
@@ -340,7 +335,7 @@ export class Execution {
   private async report(type: PlainReport): Promise<void> {
     const { executionId, fencingToken } = this.assignment;
     const outcome = await this.host.reports.send({ type, executionId, fencingToken });
-    if (outcome.kind === 'dropped' && type === 'confirm' && !this.left) this.discard('the confirmation was refused');
+    if (outcome.kind === 'refused' && type === 'confirm') this.discard('the confirmation was refused');
   }
 
   private async change(change: Partial<JournalEntry>): Promise<void> {
@@ -348,13 +343,3 @@ export class Execution {
     await this.host.journal.save(this.entry);
   }
 }
-
-const KEEPS_OUTPUTS = new Set(['application', 'input', 'resource', 'timeout']);
-
-const outputFailure = (missing: readonly string[], refused: readonly string[]): Failure | undefined => {
-  if (refused.length > 0)
-    return failure('application', 'output-refused', `outputs outside the task's folder: ${refused.join(', ')}`);
-  return missing.length > 0
-    ? failure('application', 'output-missing', `declared but not made: ${missing.join(', ')}`)
-    : undefined;
-};

@@ -21,7 +21,7 @@ const STOP_LIMIT = 10_000;
 export class Executions {
   private readonly live = new Map<string, Execution>();
   private readonly recent = new Set<string>();
-  private readonly listed = Promise.withResolvers<void>();
+  private readonly listed = Promise.withResolvers<undefined>();
   private stopping = false;
 
   constructor(
@@ -56,7 +56,7 @@ export class Executions {
       if (execution) execution.desire(assignment.desired);
       else if (!this.recent.has(assignment.executionId)) this.consider(assignment);
     }
-    this.listed.resolve();
+    this.listed.resolve(undefined);
   }
 
   discard(executionId: string, reason: string): void {

@@ -38,7 +38,8 @@ export class InputCache {
       if (!(await this.has(sha256))) await this.fetchOnce(sha256, fill);
       try {
         await utimes(this.path(sha256), this.clock.now() / 1000, this.clock.now() / 1000);
-        return await copyFile(this.path(sha256), target, constants.COPYFILE_FICLONE);
+        await copyFile(this.path(sha256), target, constants.COPYFILE_FICLONE);
+        return;
       } catch (error) {
         if (await this.has(sha256)) throw error;
       }

@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism, freemem, platform, totalmem } from 'node:os';
 import type { Inventory } from '#contracts';
-import { foldArchitecture } from './architecture.js';
 import { cgroupLimits } from './cgroup.js';
 import { detectGpus } from './gpus.js';
-import { DEFAULT_PROBES, probeSoftware, pythonPackages } from './software.js';
+import { pythonPackages } from './python-packages.js';
+import { DEFAULT_PROBES, probeSoftware } from './software.js';
 import type { Probe } from './software.js';
 
 /** What the node's owner sets by hand: each stands in place of what would be found. */
@@ -26,7 +26,7 @@ const PIP_TIMEOUT = 20_000;
 /** Disk is told in steps, so that ordinary writing does not make a new inventory each time. */
 const DISK_STEP = 2 ** 30;
 
-/** Looks at the machine. `quick` leaves out what takes long (Python's packages), for the first enrolment. */
+/** Looks at the machine. `quick`, for the first enrolment, takes what needs long from the last look: Python's packages. */
 export const detectInventory = async (
   data: string,
   overrides: InventoryOverrides,
@@ -36,7 +36,7 @@ export const detectInventory = async (
   const timeout = probes.timeout ?? PROBE_TIMEOUT;
   const limits = cgroupLimits();
   const cores = availableParallelism();
-  const python = quick || probes.python === false ? [] : pythonPackages(PIP_TIMEOUT);
+  const python = probes.python === false ? [] : pythonPackages(data, PIP_TIMEOUT, quick);
   const [disk, gpus, applications, packages, pip] = await Promise.all([
     overrides.disk ?? freeDisk(data).then((bytes) => Math.floor(bytes / DISK_STEP) * DISK_STEP),
     overrides.gpus ?? detectGpus(timeout),
@@ -46,8 +46,8 @@ export const detectInventory = async (
   ]);
   return {
     os: overrides.os ?? platform(),
-    architecture: foldArchitecture(overrides.architecture ?? arch()),
-    cpu: overrides.cpu ?? Math.min(cores, limits.cpu ?? cores),
+    architecture: overrides.architecture ?? arch(),
+    cpu: overrides.cpu ?? Math.round(Math.min(cores, limits.cpu ?? cores) * 1000) / 1000,
     memory: overrides.memory ?? Math.min(totalmem(), limits.memory ?? Number.POSITIVE_INFINITY),
     disk,
     ioSlots: overrides.ioSlots ?? Math.max(2, cores),

@@ -46,20 +46,3 @@ export const probeSoftware = async (probes: readonly Probe[], timeout: number): 
   );
   return found.flat();
 };
-
-/** Parses `pip list --format=json`. */
-export const parsePip = (output: string): Software[] => {
-  try {
-    const start = output.indexOf('[');
-    const list: unknown = JSON.parse(output.slice(start, output.lastIndexOf(']') + 1));
-    if (!Array.isArray(list)) return [];
-    return (list as Partial<Software>[]).flatMap(({ name, version: found }) =>
-      name && found ? [{ name: name.toLowerCase(), version: found }] : [],
-    );
-  } catch {
-    return [];
-  }
-};
-
-export const pythonPackages = async (timeout: number): Promise<Software[]> =>
-  parsePip((await runProbe(['python3', '-m', 'pip', 'list', '--format=json'], timeout)) ?? '');

@@ -97,10 +97,13 @@ export class Journal {
   }
 }
 
+/** A later agent may write another shape; an older one must not act on it. */
+const VERSION: unknown = 1;
+
 const parseEntry = (text: string): JournalEntry | undefined => {
   try {
-    const entry = JSON.parse(text) as JournalEntry;
-    return entry.version === 1 && typeof entry.assignment.executionId === 'string' ? entry : undefined;
+    const entry = JSON.parse(text) as JournalEntry & { readonly version: unknown };
+    return entry.version === VERSION && typeof entry.assignment.executionId === 'string' ? entry : undefined;
   } catch {
     return undefined;
   }

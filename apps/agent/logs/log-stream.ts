@@ -88,7 +88,7 @@ export class LogStream {
     for (let failures = 0; !this.stop.signal.aborted; failures += 1) {
       try {
         const call = { bytes, length: bytes.length, signal: this.stop.signal };
-        const answer = await this.http.json<Partial<LogAnswer>>('PUT', path + this.offset, call);
+        const answer = await this.http.json<Partial<LogAnswer>>('PUT', `${path}${this.offset}`, call);
         this.offset = answer.nextOffset ?? this.offset + bytes.length;
         return;
       } catch (error) {

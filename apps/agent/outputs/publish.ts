@@ -42,9 +42,12 @@ export class Publisher {
     for (let failures = 0; ; failures += 1) {
       signal.throwIfAborted();
       try {
-        if ((await this.http.status('HEAD', `/artifacts/${sha256}`, { signal })) === 200) return false;
-        const bytes = createReadStream(path);
-        await this.http.json('PUT', `/artifacts/${sha256}`, { bytes, length: size, signal, timeout: HOUR });
+        const { status, headers } = await this.http.head(`/artifacts/${sha256}`, { signal });
+        if (status === 200) return false;
+        // What an interrupted upload left there need not be sent again.
+        const offset = Math.min(size, Number(headers['escalon-upload-offset'] ?? 0) || 0);
+        const call = { bytes: createReadStream(path, { start: offset }), length: size - offset, signal, timeout: HOUR };
+        await this.http.json('PUT', `/artifacts/${sha256}${offset > 0 ? `?offset=${offset}` : ''}`, call);
         return true;
       } catch (error) {
         signal.throwIfAborted();

@@ -6,9 +6,12 @@ import { isTransient } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
 
-/** What became of a report: taken, refused as no longer current, or given up (nonsense to the server, or forgotten here). */
+/**
+ * What became of a report: taken; answered as no longer current (`rejected`); refused as nonsense (`refused`); or `dropped`
+ * here, unsent or replaced.
+ */
 export type ReportOutcome =
-  { readonly kind: 'accepted' } | { readonly kind: 'rejected'; readonly reason: string } | { readonly kind: 'dropped' };
+  { readonly kind: 'accepted' | 'dropped' } | { readonly kind: 'rejected' | 'refused'; readonly reason: string };
 
 interface Waiting {
   report: Report;
@@ -76,25 +79,34 @@ export class ReportQueue {
   stop(): void {
     this.stopped.abort();
     this.pause.abort();
+    this.dropAll();
+  }
+
+  private hasStopped(): boolean {
+    return this.stopped.signal.aborted;
+  }
+
+  private dropAll(): void {
     for (const { settle } of this.waiting.splice(0)) settle(DROPPED);
   }
 
   private async pump(): Promise<void> {
     await Promise.resolve();
-    for (let failures = 0; this.waiting.length > 0 && !this.stopped.signal.aborted;) {
+    for (let failures = 0; this.waiting.length > 0 && !this.hasStopped();) {
       const batch = this.waiting.splice(0, LARGEST_BATCH);
       try {
         await this.deliver(batch);
         failures = 0;
       } catch (error) {
-        if (this.stopped.signal.aborted) return batch.forEach(({ settle }) => settle(DROPPED));
         this.waiting.unshift(...batch);
+        if (this.hasStopped()) break;
         this.log.warn({ waiting: this.waiting.length, reason: messageOf(error) }, 'reports wait for the server');
         this.pause = new AbortController();
         await wait(this.timers, backoff(failures, this.random, 5_000), this.pause.signal);
         failures += 1;
       }
     }
+    if (this.hasStopped()) this.dropAll();
     this.pumping = undefined;
   }
 
@@ -105,7 +117,8 @@ export class ReportQueue {
         const body = batch.map(({ report }) => report);
         const answers = await this.http.json<ReportAnswer[]>('POST', `/nodes/${this.nodeId}/reports`, this.call(body));
         if (!Array.isArray(answers) || answers.length !== batch.length) throw new TypeError('answers do not match');
-        return batch.splice(0).forEach((sent, index) => this.settle(sent, outcomeOf(answers[index])));
+        batch.splice(0).forEach((sent, index) => this.settle(sent, outcomeOf(answers[index])));
+        return;
       } catch (error) {
         if (isTransient(error)) throw error;
         this.log.warn({ reason: messageOf(error) }, 'a batch of reports was refused; sending one by one');
@@ -130,7 +143,7 @@ export class ReportQueue {
     } catch (error) {
       if (isTransient(error)) throw error;
       this.log.error({ executionId, type, reason: messageOf(error) }, 'a report was refused and dropped');
-      return DROPPED;
+      return { kind: 'refused', reason: messageOf(error) };
     }
   }
 

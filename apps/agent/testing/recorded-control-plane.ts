@@ -28,6 +28,8 @@ export class RecordedControlPlane {
   heartbeats = 0;
   /** Executions whose reports are answered as no longer current. */
   readonly stale = new Set<string>();
+  /** Kinds of report that are refused as malformed. */
+  readonly malformed = new Set<string>();
   /** Artifacts that are delivered with other bytes than their digest says. */
   readonly corrupt = new Set<string>();
   /** Bytes of a log stream that the server claims to have lost, once: makes it answer 409. */
@@ -35,8 +37,8 @@ export class RecordedControlPlane {
   private readonly logs = new Map<string, Buffer>();
   private readonly assigned = new Map<string, Assignment>();
   private revision = 0;
-  private changed = Promise.withResolvers<void>();
-  private happened = Promise.withResolvers<void>();
+  private changed = Promise.withResolvers<undefined>();
+  private happened = Promise.withResolvers<undefined>();
   private server: Server | undefined;
   private port = 0;
 
@@ -111,14 +113,14 @@ export class RecordedControlPlane {
 
   /** Waits until `condition` holds, looking after every request; fails after half a minute, telling what was heard. */
   async until(condition: () => boolean, what: string): Promise<void> {
-    let late = false;
+    const late = new AbortController();
     const deadline = systemTimers.after(DEADLINE, () => {
-      late = true;
+      late.abort();
       this.happen();
     });
     try {
       while (!condition()) {
-        if (late) throw new Error(`never happened: ${what}; heard ${JSON.stringify(this.reports)}`);
+        if (late.signal.aborted) throw new Error(`never happened: ${what}; heard ${JSON.stringify(this.reports)}`);
         await this.happened.promise;
       }
     } finally {
@@ -128,12 +130,12 @@ export class RecordedControlPlane {
 
   private change(): void {
     this.revision += 1;
-    this.changed.resolve();
+    this.changed.resolve(undefined);
     this.changed = Promise.withResolvers();
   }
 
   private happen(): void {
-    this.happened.resolve();
+    this.happened.resolve(undefined);
     this.happened = Promise.withResolvers();
   }
 
@@ -160,12 +162,7 @@ export class RecordedControlPlane {
     const json = (): unknown => JSON.parse(body.toString());
     switch (`${request.method} ${kind} ${kind === 'artifacts' ? '' : verb || id}`.trim()) {
       case 'POST nodes enroll':
-        this.enrolments.push(json() as EnrollRequest);
-        this.enrolTokens.push(request.headers.authorization ?? '');
-        return {
-          status: 201,
-          body: { nodeId: (json() as EnrollRequest).name, token: 'node-token', heartbeatInterval: 1 },
-        };
+        return this.enrol(json() as EnrollRequest, request.headers.authorization ?? '');
       case 'PUT nodes inventory':
         this.inventories.push(json() as Inventory);
         return { status: 200 };
@@ -185,11 +182,21 @@ export class RecordedControlPlane {
       case 'PUT artifacts':
         return { status: this.store(body) === id ? 201 : 422 };
       case 'GET jobs results':
-        return this.results.has(id) ? { status: 200, body: { items: this.results.get(id) } } : { status: 404 };
+        return this.results.has(id)
+          ? { status: 200, body: { items: [{ state: 'succeeded', artifacts: this.results.get(id) }] } }
+          : { status: 404 };
       default:
         if (kind !== 'executions') return { status: 404 };
+        if (this.malformed.has(verb))
+          return { status: 422, body: { code: 'VALIDATION_FAILED', detail: 'too many artifacts' } };
         return { status: 200, body: this.record({ ...(json() as object), executionId: id, type: verb } as Report) };
     }
+  }
+
+  private enrol(request: EnrollRequest, token: string): Reply {
+    this.enrolments.push(request);
+    this.enrolTokens.push(token);
+    return { status: 200, body: { nodeId: request.name, token: 'node-token', heartbeatInterval: 1 } };
   }
 
   private record(report: Report): ReportAnswer {
@@ -202,9 +209,9 @@ export class RecordedControlPlane {
 
   private async assignments(url: URL, request: IncomingMessage): Promise<Reply> {
     if (url.searchParams.get('after') === String(this.revision)) {
-      const over = Promise.withResolvers<void>();
-      const timer = systemTimers.after(25_000, over.resolve);
-      request.socket.once('close', () => over.resolve());
+      const over = Promise.withResolvers<undefined>();
+      const timer = systemTimers.after(25_000, () => over.resolve(undefined));
+      request.socket.once('close', () => over.resolve(undefined));
       await Promise.race([this.changed.promise, over.promise]);
       timer.cancel();
     }

@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { nodeName, readCommandLine } from './command-line.js';
+import { parseConfig } from './read-config.js';
+
+const GIB = 2 ** 30;
+
+describe('the configuration file', () => {
+  it('overrides what would be found, in YAML', () => {
+    const text = `
+      cpu: 8
+      memory: 16GiB
+      gpus: [{ id: fake-0, model: A100, memory: 40GiB }]
+      labels: { region: br }
+      probes: { python: false, timeout: 2s, applications: [{ name: tool, command: [tool, -V], pattern: 'v(.+)' }] }
+      policy: { maxDuration: 2h, deny: { projects: [p] } }
+      grace: 500ms`;
+    expect(parseConfig(text, 'agent.yaml')).toEqual({
+      inventory: {
+        cpu: 8,
+        memory: 16 * GIB,
+        gpus: [{ id: 'fake-0', model: 'A100', memory: 40 * GIB }],
+        labels: { region: 'br' },
+      },
+      probes: {
+        python: false,
+        timeout: 2000,
+        applications: [{ name: 'tool', command: ['tool', '-V'], pattern: 'v(.+)' }],
+      },
+      policy: { maxDuration: 7200, deny: { projects: ['p'] } },
+      grace: 500,
+    });
+  });
+
+  it('names every mistake of its form at once', () => {
+    const wrong = () =>
+      parseConfig('{ cpu: many, colour: red, probes: { applications: [{ name: a }] } }', 'agent.yaml');
+    expect(wrong).toThrow(/agent\.yaml:/);
+    expect(wrong).toThrow(/\/cpu must be number/);
+    expect(wrong).toThrow(/additional properties: colour/);
+    expect(wrong).toThrow(/applications\/0 must have required property 'command'/);
+  });
+
+  it('names every wrong quantity at once', () => {
+    const wrong = () => parseConfig('{ memory: lots, grace: soon }', 'agent.yaml');
+    expect(wrong).toThrow(/\/memory: "lots" is no size.*\n.*\/grace: "soon" is no duration/s);
+  });
+
+  it('may be empty', () => expect(parseConfig('', 'agent.yaml')).toEqual({ inventory: {} }));
+});
+
+describe('the command line', () => {
+  it('goes before the file, the file before the environment', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'escalon-config-'));
+    const file = join(folder, 'agent.yaml');
+    await writeFile(file, '{ url: "http://file", name: from-file, owner: from-file }');
+    const env = { ESCALON_URL: 'http://environment', ESCALON_TOKEN: 'secret', ESCALON_DATA: folder };
+    const line = await readCommandLine(['--config', file, '--name', 'from-flag', '--detach'], env);
+    await rm(folder, { recursive: true });
+    expect(line?.options).toEqual({
+      inventory: {},
+      url: 'http://file',
+      name: 'from-flag',
+      owner: 'from-file',
+      data: join(folder, 'agent'),
+      token: 'secret',
+      detach: true,
+    });
+  });
+
+  it('refuses wrong names and addresses together', async () => {
+    const wrong = readCommandLine(['--name', 'Lab 1', '--url', 'ftp://x'], {});
+    await expect(wrong).rejects.toThrow(/name Lab 1.*url ftp:\/\/x/s);
+  });
+
+  it.each([
+    ['Lab1.example.org', 'lab1'],
+    ['my_host', 'my-host'],
+    ['-', 'node'],
+  ])('calls the host %s %s', (host, name) => expect(nodeName(host)).toBe(name));
+});

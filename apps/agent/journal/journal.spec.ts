@@ -1,0 +1,51 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEntry } from '../executions/execution.js';
+import { someAssignment } from '../testing/assignments.js';
+import { Journal } from './journal.js';
+
+describe('the journal', () => {
+  let data: string;
+  const unreadable: string[] = [];
+  const entriesOf = async () => (await Journal.open(data)).entries((file) => unreadable.push(file));
+
+  beforeEach(async () => {
+    data = await mkdtemp(join(tmpdir(), 'escalon-journal-'));
+    unreadable.length = 0;
+  });
+
+  afterEach(() => rm(data, { recursive: true }));
+
+  it('gives a later agent what an earlier one saved', async () => {
+    const entry = newEntry(someAssignment('job1.e1', ['true']));
+    await (await Journal.open(data)).save(entry);
+    expect(await entriesOf()).toEqual([entry]);
+  });
+
+  it('keeps the order of saves and removals of one execution', async () => {
+    const journal = await Journal.open(data);
+    const entry = newEntry(someAssignment('job1.e1', ['true']));
+    await Promise.all([journal.save(entry), journal.save({ ...entry, phase: 'starting' })]);
+    expect((await entriesOf())[0]?.phase).toBe('starting');
+    await Promise.all([journal.save(entry), journal.remove('job1.e1')]);
+    expect(await entriesOf()).toEqual([]);
+  });
+
+  it('ignores a write that a crash cut short', async () => {
+    const entry = newEntry(someAssignment('job1.e1', ['true']));
+    await (await Journal.open(data)).save(entry);
+    await writeFile(join(data, 'journal', 'job1.e1.json.tmp'), '{"version":1,"assi');
+    expect(await entriesOf()).toEqual([entry]);
+    expect(await readdir(join(data, 'journal'))).toEqual(['job1.e1.json']);
+  });
+
+  it('sets aside what it cannot read', async () => {
+    await Journal.open(data);
+    await writeFile(join(data, 'journal', 'bad.json'), '{"version":9}');
+    expect(await entriesOf()).toEqual([]);
+    expect(unreadable).toEqual(['bad.json']);
+    expect(await readdir(join(data, 'journal'))).toEqual(['bad.json.unreadable']);
+  });
+});
