@@ -1,3 +1,4 @@
+import { Heap } from './heap.js';
 import type { Clock, Millis, Timer, Timers } from './ports.js';
 
 interface Entry {
@@ -5,6 +6,7 @@ interface Entry {
   readonly order: number;
   readonly interval: Millis | undefined;
   readonly run: () => void;
+  cancelled: boolean;
 }
 
 /**
@@ -12,7 +14,9 @@ interface Entry {
  * their due time, ties in the order they were set, and see `now()` at their own due time.
  */
 export class FakeTime implements Clock, Timers {
-  private entries: Entry[] = [];
+  private readonly entries = new Heap<Entry>((left, right) =>
+    left.due === right.due ? left.order < right.order : left.due < right.due,
+  );
   private orders = 0;
 
   constructor(private time: Millis = 0) {}
@@ -37,7 +41,7 @@ export class FakeTime implements Clock, Timers {
   /** Moves time forward by `span` milliseconds and fires what falls due on the way. */
   advance(span: Millis): void {
     const target = this.time + span;
-    for (let entry = this.first(); entry && entry.due <= target; entry = this.first()) this.fire(entry);
+    while (this.fireBefore(target)) continue;
     this.time = target;
   }
 
@@ -45,33 +49,39 @@ export class FakeTime implements Clock, Timers {
   async advanceAsync(span: Millis): Promise<void> {
     const target = this.time + span;
     await settle();
-    for (let entry = this.first(); entry && entry.due <= target; entry = this.first()) {
-      this.fire(entry);
-      await settle();
-    }
+    while (this.fireBefore(target)) await settle();
     this.time = target;
     await settle();
   }
 
   private add(delay: Millis, interval: Millis | undefined, run: () => void): Timer {
-    const entry: Entry = { due: this.time + Math.max(0, delay), order: this.orders++, interval, run };
+    const due = this.time + Math.max(0, delay);
+    const entry: Entry = { due, order: this.orders++, interval, run, cancelled: false };
     this.entries.push(entry);
-    return { cancel: () => void (this.entries = this.entries.filter((other) => other !== entry)) };
+    return { cancel: () => void (entry.cancelled = true) };
   }
 
+  /** A heap does not delete from the middle: what was cancelled goes when it comes up. */
   private first(): Entry | undefined {
-    return this.entries.reduce<Entry | undefined>(
-      (best, entry) =>
-        !best || entry.due < best.due || (entry.due === best.due && entry.order < best.order) ? entry : best,
-      undefined,
-    );
+    let entry = this.entries.peek();
+    while (entry?.cancelled) {
+      this.entries.pop();
+      entry = this.entries.peek();
+    }
+    return entry;
   }
 
-  private fire(entry: Entry): void {
+  private fireBefore(target: Millis): boolean {
+    const entry = this.first();
+    if (!entry || entry.due > target) return false;
+    this.entries.pop();
     this.time = Math.max(this.time, entry.due);
-    if (entry.interval === undefined) this.entries = this.entries.filter((other) => other !== entry);
-    else entry.due += entry.interval;
+    if (entry.interval !== undefined) {
+      entry.due += entry.interval;
+      this.entries.push(entry);
+    }
     entry.run();
+    return true;
   }
 }
 

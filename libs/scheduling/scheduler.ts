@@ -1,10 +1,9 @@
-import { toMillis } from '#kernel';
+import { Heap, toMillis } from '#kernel';
 import type { Clock, Timer, Timers } from '#kernel';
 import { JOB_STREAM_PREFIX } from '#jobs';
 import type { RecordedEvent } from '#event-store';
 import type { EvaluationOutcome } from './evaluation/evaluator.js';
 import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
-import { Heap } from './queue/heap.js';
 import { shapeOf } from './queue/shape.js';
 import { isBefore } from './queue/turn.js';
 import type { Turn } from './queue/turn.js';

@@ -1,4 +1,4 @@
-import { Heap } from './heap.js';
+import { Heap } from '#kernel';
 import { isBefore } from './turn.js';
 import type { Turn } from './turn.js';
 
