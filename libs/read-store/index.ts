@@ -15,7 +15,19 @@ export type { ProjectionRunnerOptions, RunnerLog, RunnerState } from './projecti
 export { CheckpointAhead } from './projection/session.js';
 export { readProjectionStatus } from './projection/status.js';
 export type { ProjectionStateName, ProjectionStatus } from './projection/status.js';
-export { bigint, boolean, double, instant, integer, json, nullable, once, text, textList } from './projection/table.js';
+export {
+  bigint,
+  boolean,
+  double,
+  instant,
+  integer,
+  json,
+  nullable,
+  once,
+  searchableJson,
+  text,
+  textList,
+} from './projection/table.js';
 export type { Columns, KeyedTable, LogTable, Table, Tracked } from './projection/table.js';
 export { createReadStore, isUpToDate, migrate, openReadStore, poolOf } from './read-store.js';
 export type { ReadStoreOptions } from './read-store.js';

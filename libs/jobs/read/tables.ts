@@ -1,4 +1,16 @@
-import { entityOf, instant, bigint, boolean, double, integer, json, nullable, once, text } from '#read-store';
+import {
+  entityOf,
+  instant,
+  bigint,
+  boolean,
+  double,
+  integer,
+  json,
+  nullable,
+  once,
+  searchableJson,
+  text,
+} from '#read-store';
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { KeyedTable, LogTable } from '#read-store';
@@ -84,7 +96,7 @@ export const jobsTable: KeyedTable<JobRow> = {
     liveReserved: integer,
     liveRunning: integer,
     livePaused: integer,
-    labels: once(json),
+    labels: once(searchableJson),
     rerunOf: once(nullable(text)),
     spec: once(json),
   },

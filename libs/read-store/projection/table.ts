@@ -1,6 +1,9 @@
-/** Types of column that projections need. Instants are `timestamptz`, revisions and positions `bigint`. */
+/**
+ * Types of column that projections need. Instants are `timestamptz`, revisions and positions `bigint`; a document that is
+ * only ever read whole is `json`, which is kept as it was written and costs a third of `jsonb` to write.
+ */
 export type ColumnType =
-  'text' | 'integer' | 'bigint' | 'double precision' | 'boolean' | 'timestamptz' | 'jsonb' | 'text[]';
+  'text' | 'integer' | 'bigint' | 'double precision' | 'boolean' | 'timestamptz' | 'json' | 'jsonb' | 'text[]';
 
 export interface Column {
   readonly type: ColumnType;
@@ -46,7 +49,9 @@ export const bigint = column('bigint');
 export const double = column('double precision');
 export const boolean = column('boolean');
 export const instant = column('timestamptz');
-export const json = column('jsonb');
+export const json = column('json');
+/** A document that queries look into. */
+export const searchableJson = column('jsonb');
 export const textList = column('text[]');
 
 export const nullable = (of: Column): Column => ({ ...of, nullable: true });
