@@ -104,6 +104,8 @@ describe('help', () => {
       ...['status', 'rebuild'].map((verb) => ['projections', verb]),
       ...['list', 'put'].map((verb) => ['project', verb]),
       ['token', 'create'],
+      ['token', 'write-local'],
+      ['demo'],
     ];
     for (const verb of verbs) {
       const ran = await runCli([...verb, '--help']);

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { openSession } from '../client/session.js';
 import { writeOne } from '../output/format.js';
+import { addLocalTokens } from '../up/tokens-command.js';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
 
@@ -26,4 +27,5 @@ export const addToken = (program: Command, io: Io): void => {
       const answer = await client.createToken(role, account);
       writeOne(io.out, output, answer, () => `${answer.token}\n`);
     });
+  addLocalTokens(token, io);
 };
