@@ -5,7 +5,7 @@ import { identityOf, isAlive } from './runner/process-identity.js';
 import type { ProcessIdentity } from './runner/process-identity.js';
 
 /** Another agent works in the same data folder. */
-export class DataFolderInUse extends Error {
+class DataFolderInUse extends Error {
   constructor(data: string, pid: number) {
     super(`${data} is in use by another agent (process ${pid})`);
     this.name = 'DataFolderInUse';

@@ -15,7 +15,7 @@ export interface Enrolment {
 }
 
 /** Enrolment that can never succeed as asked: a taken name, a wrong token, a bad inventory. */
-export class EnrolmentRefused extends Error {
+class EnrolmentRefused extends Error {
   constructor(cause: unknown) {
     super(`enrolment refused: ${messageOf(cause)}`, { cause });
     this.name = 'EnrolmentRefused';

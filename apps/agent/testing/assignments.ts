@@ -2,7 +2,7 @@ import type { AssignedTask, Assignment } from '#contracts';
 
 const MIB = 2 ** 20;
 
-export const someTask = (command: readonly string[], more: Partial<AssignedTask> = {}): AssignedTask => ({
+const someTask = (command: readonly string[], more: Partial<AssignedTask> = {}): AssignedTask => ({
   command,
   env: {},
   outputs: [],
