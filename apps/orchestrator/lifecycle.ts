@@ -36,7 +36,7 @@ export class Lifecycle {
       const onPassed = this.positions.advance;
       this.runner = new ProjectionRunner({ url, store, projections, clock, timers, log, onPassed });
     }
-    if (config.roles.includes('scheduler')) this.leader = this.leaderLock(url);
+    if (this.schedules && config.schedulerLock) this.leader = this.leaderLock(url);
   }
 
   async start(): Promise<void> {
@@ -49,6 +49,7 @@ export class Lifecycle {
     this.progress.start();
     this.runner?.start();
     this.leader?.start();
+    if (this.schedules && !this.leader) void this.change(() => this.startLoop());
     this.gauge = this.parts.timers.every(1_000, () => this.measure());
     this.serving = true;
   }
@@ -82,6 +83,10 @@ export class Lifecycle {
       wrong.database = error instanceof Error ? error.message : 'does not answer';
     }
     return wrong;
+  }
+
+  private get schedules(): boolean {
+    return this.parts.config.roles.includes('scheduler');
   }
 
   get leads(): boolean {

@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { LocalArtifactStore, LogStore } from '#artifacts';
 import { CommandHandler, connectEventStore } from '#event-store';
-import type { ConnectedEventStore } from '#event-store';
+import type { ConnectedEventStore, StreamDecider, StreamEvent } from '#event-store';
+import { currentVersion, upcastRecorded } from '#contracts';
 import { jobDecider } from '#jobs';
 import { jobEntities, jobsProjection } from '#jobs/read';
 import type { JobCommands } from '#jobs/write';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
-import type { Clock, Ids, Timers } from '#kernel';
+import type { Clock, Decider, Ids, Timers } from '#kernel';
 import { nodeDecider } from '#nodes';
 import { nodeEntities, nodesProjection } from '#nodes/read';
 import type { NodeCommands } from '#nodes/write';
@@ -57,9 +58,9 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     log,
     metrics: new Metrics(),
     store,
-    jobs: new CommandHandler(jobDecider, store, ids),
-    nodes: new CommandHandler(nodeDecider, store, ids),
-    projects: new CommandHandler(projectDecider, store, ids),
+    jobs: new CommandHandler(versioned(jobDecider), store, ids),
+    nodes: new CommandHandler(versioned(nodeDecider), store, ids),
+    projects: new CommandHandler(versioned(projectDecider), store, ids),
     view,
     board: new AssignmentBoard(view, timers),
     readStore: createReadStore({
@@ -71,3 +72,12 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     logs: new LogStore(join(config.dataDir, 'logs')),
   };
 };
+
+/** Events are written with the version of their schema and read as the present one. */
+const versioned = <Command, Event extends StreamEvent, State>(
+  decider: Decider<Command, Event, State>,
+): StreamDecider<Command, Event, State> => ({
+  ...decider,
+  schemaVersion: (type) => currentVersion(type) ?? 1,
+  upcast: (recorded) => upcastRecorded(recorded) as Event,
+});

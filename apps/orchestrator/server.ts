@@ -6,6 +6,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { toProblem } from '#contracts';
+import type { Clock } from '#kernel';
+import { verifyToken } from '#platform/auth';
+import { bearerToken } from '#platform/http';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { Lifecycle } from './lifecycle.js';
@@ -37,6 +41,7 @@ export const startOrchestrator = async (config: Config, onFault: (error: Error) 
   const options: NestApplicationOptions = { logger: new NestLogger(parts.log), abortOnError: false };
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts, lifecycle), adapter, options);
   await app.register(helmet, { contentSecurityPolicy: false });
+  guardGraphql(app, config.secret, parts.clock);
   measure(app, parts.metrics, parts.clock);
   document(app);
   await app.listen(config.port, config.host);
@@ -59,11 +64,22 @@ const acceptBytes = (adapter: FastifyAdapter): void => {
   adapter.getInstance().addContentTypeParser('application/octet-stream', pass);
 };
 
-const measure = (
-  app: NestFastifyApplication,
-  metrics: ReturnType<typeof assemble>['metrics'],
-  clock: ReturnType<typeof assemble>['clock'],
-): void => {
+/** Resolvers have their own guard; this one keeps the schema itself from strangers. An upgrade is checked where it happens. */
+const guardGraphql = (app: NestFastifyApplication, secret: string, clock: Clock): void => {
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .addHook('onRequest', async (request, reply) => {
+      const asked = request.url === '/graphql' || request.url.startsWith('/graphql?');
+      if (!asked || request.headers.upgrade !== undefined) return;
+      const token = bearerToken(request.headers.authorization);
+      if (token !== undefined && (await verifyToken(secret, token, clock.now()))) return;
+      const problem = toProblem('UNAUTHENTICATED', 'GraphQL needs a valid bearer token');
+      await reply.status(problem.status).header('content-type', 'application/problem+json').send(problem);
+    });
+};
+
+const measure = (app: NestFastifyApplication, metrics: ReturnType<typeof assemble>['metrics'], clock: Clock): void => {
   const begun = new WeakMap<object, number>();
   const fastify = app.getHttpAdapter().getInstance();
   fastify.addHook('onRequest', (request, _reply, done) => {

@@ -15,6 +15,10 @@ export interface TestSystemOptions {
   readonly orchestrators?: number;
   /** Further environment of the control planes. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Postgres waits for its disk, as it does for users; tests throw their data away and need not wait. */
+  readonly durable?: boolean;
+  /** `NODE_OPTIONS` of event store and control planes, to profile them. */
+  readonly nodeOptions?: string;
 }
 
 export interface TestAgentOptions {
@@ -104,7 +108,7 @@ export class TestSystem {
       dataDir: join(this.folder, 'postgres'),
       port: this.postgresPort,
       logFile: join(this.folder, 'postgres.log'),
-      unsafe: true,
+      unsafe: this.options.durable !== true,
     });
     this.postgresPort = this.postgres.port;
   }
@@ -132,7 +136,7 @@ export class TestSystem {
   private async startStores(): Promise<void> {
     const port = await freePort();
     const args = ['--file', join(this.folder, 'events.db'), '--port', String(port)];
-    this.eventStore = new ManagedProcess('eventstore', args);
+    this.eventStore = new ManagedProcess('eventstore', args, this.nodeOptions());
     this.esdbUrl = `esdb://127.0.0.1:${String(port)}?tls=false`;
     await Promise.all([this.eventStore.start(), this.restartPostgres()]);
   }
@@ -147,11 +151,16 @@ export class TestSystem {
       // Logs and artifacts are shared, as they would be over S3.
       ESCALON_DATA: join(this.folder, 'data'),
       LOG_LEVEL: 'info',
+      ...this.nodeOptions(),
       ...this.options.env,
     };
     const orchestrator = new ManagedProcess('orchestrator', [], env);
     this.orchestrators[index] = orchestrator;
     this.urls[index] = `http://127.0.0.1:${String(port)}`;
     await orchestrator.start();
+  }
+
+  private nodeOptions(): Record<string, string> {
+    return this.options.nodeOptions === undefined ? {} : { NODE_OPTIONS: this.options.nodeOptions };
   }
 }

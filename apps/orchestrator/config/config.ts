@@ -16,6 +16,8 @@ export interface Config {
   readonly dataDir: string;
   readonly secret: string;
   readonly roles: readonly OrchestratorRole[];
+  /** False lets every process schedule at once: safe, but it costs conflicts. */
+  readonly schedulerLock: boolean;
   readonly logLevel: string;
   /** Seconds. */
   readonly offlineAfter: number;
@@ -46,6 +48,7 @@ export const readConfig = (env: Environment): Config => {
     dataDir: resolve(reader.text('ESCALON_DATA', '.escalon')),
     secret: reader.secret(),
     roles: reader.roles(),
+    schedulerLock: reader.choice('ESCALON_SCHEDULER_LOCK', 'on', ['on', 'off']) === 'on',
     logLevel: reader.choice('LOG_LEVEL', 'info', LEVELS),
     offlineAfter: reader.number('ESCALON_OFFLINE_AFTER', 15, 0.1, 86_400),
     lostAfter: reader.number('ESCALON_LOST_AFTER', 60, 0, 86_400),

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { TestSystem, wholeLog } from '../system/index.js';
+
+interface GraphqlAnswer {
+  readonly data: Readonly<Record<string, { readonly id: string }>>;
+  readonly errors: readonly { readonly extensions: { readonly code: string } }[];
+}
+
+describe('submitting', () => {
+  let system: TestSystem;
+
+  beforeAll(async () => {
+    system = await TestSystem.start();
+  });
+
+  afterAll(async () => {
+    await system.stop();
+  });
+
+  const good = { name: 'one', project: 'demo', task: { command: ['true'] } };
+
+  it('E-01 names three mistakes and an unknown field in one answer, and stores nothing', async () => {
+    const before = await wholeLog(system.operator());
+    const spec = { ...good, priority: 200, resources: { cpu: -1, memory: '4 bananas' }, colour: 'blue' };
+    const answer = await system.researcher().request('POST', '/jobs', spec);
+    expect(answer.status).toBe(422);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+    expect(answer.body).toMatchObject({ code: 'VALIDATION_FAILED', retryable: false });
+    const pointers = answer.body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
+    expect(pointers).toEqual(['/colour', '/priority', '/resources/cpu', '/resources/memory']);
+    expect(await wholeLog(system.operator())).toEqual(before);
+  });
+
+  it('E-02 the same idempotency key and job twice is one job; another job under it is refused', async () => {
+    const api = system.researcher();
+    const headers = { 'idempotency-key': '"run-1"' };
+    const [first, second] = await Promise.all([
+      api.request('POST', '/jobs', good, headers),
+      api.request('POST', '/jobs', good, headers),
+    ]);
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body).toEqual(first.body);
+    const other = await api.request('POST', '/jobs', { ...good, name: 'two' }, headers);
+    expect(other).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    const submitted = (await wholeLog(system.operator())).filter(({ type }) => type === 'JobSubmitted');
+    expect(submitted).toHaveLength(1);
+  });
+
+  it('A-23 A-24 an unknown project and a project of others are refused', async () => {
+    await system.operator().put('/projects/closed', { institution: 'here', members: ['eve'] });
+    const api = system.researcher();
+    expect(await api.request('POST', '/jobs', { ...good, project: 'nowhere' })).toMatchObject({
+      status: 422,
+      body: { code: 'PROJECT_UNKNOWN' },
+    });
+    expect(await api.request('POST', '/jobs', { ...good, project: 'closed' })).toMatchObject({
+      status: 403,
+      body: { code: 'PROJECT_NOT_MEMBER' },
+    });
+  });
+
+  it('answers nothing without a token but health', async () => {
+    const statuses = await Promise.all(
+      ['/v1/jobs', '/v1/nodes', '/v1/events', '/metrics', '/graphql'].map(
+        async (path) => (await fetch(system.url + path)).status,
+      ),
+    );
+    expect(statuses).toEqual([401, 401, 401, 401, 401]);
+    for (const path of ['/livez', '/readyz']) expect((await fetch(system.url + path)).status).toBe(200);
+  });
+
+  it('lets each role do its own part only', async () => {
+    const auditor = system.as({ role: 'auditor', account: 'vera' });
+    expect((await auditor.request('POST', '/jobs', good)).status).toBe(403);
+    expect((await auditor.request('GET', '/events')).status).toBe(200);
+    expect((await system.researcher().request('GET', '/events')).status).toBe(403);
+    expect((await system.researcher().request('PUT', '/projects/x', {})).status).toBe(403);
+  });
+
+  it('reads its own write with Escalon-Min-Position, and honours If-Match', async () => {
+    const api = system.researcher();
+    const created = await api.request<{ id: string }>('POST', '/jobs', good);
+    const position = created.headers.get('escalon-position') ?? '';
+    const read = await api.request('GET', `/jobs/${created.body.id}`, undefined, { 'escalon-min-position': position });
+    expect(read).toMatchObject({ status: 200, body: { id: created.body.id } });
+    const stale = await api.request(
+      'POST',
+      `/jobs/${created.body.id}/cancel`,
+      { reason: 'x' },
+      { 'if-match': '"999"' },
+    );
+    expect(stale).toMatchObject({ status: 412, body: { code: 'REVISION_MISMATCH' } });
+    expect((await api.request('PATCH', `/jobs/${created.body.id}`, { priority: 90 })).status).toBe(428);
+  });
+
+  it('E-01 a job that no node could ever run is told so at once', async () => {
+    const { ProtocolNode } = await import('../system/index.js');
+    await new ProtocolNode('small', system.as({ role: 'node', account: 'enrol' })).enrol();
+    const { body } = await system.researcher().request('POST', '/jobs', { ...good, resources: { memory: '64GiB' } });
+    expect(body.warnings.join()).toMatch(/64 GiB/);
+    expect(body.warnings.join()).toMatch(/8 GiB/);
+  });
+
+  it('serves GraphQL: submit, read, cancel, and the subscription of what changes', async () => {
+    const { createClient } = await import('graphql-ws');
+    const { default: WebSocket } = await import('ws');
+    const token = await system.researcher().token;
+    const query = async (text: string, variables: object): Promise<GraphqlAnswer> => {
+      const answer = await system.researcher().request<GraphqlAnswer>('POST', '/graphql', { query: text, variables });
+      return answer.body;
+    };
+    class Authorised extends WebSocket {
+      constructor(url: string, protocols: string) {
+        super(url, protocols, { headers: { authorization: `Bearer ${token}` } });
+      }
+    }
+    const client = createClient({
+      url: `${system.url.replace('http', 'ws')}/graphql`,
+      webSocketImpl: Authorised,
+      retryAttempts: 0,
+    });
+    const changes = client.iterate<{ jobChanged: { type: string } }>({
+      query: 'subscription { jobChanged { jobId type revision position } }',
+    });
+    const first = changes.next();
+    await new Promise((resolve) => client.on('connected', resolve));
+    const submitted = await query('mutation ($spec: JSON!) { submitJob(spec: $spec) { id warnings revision } }', {
+      spec: good,
+    });
+    const id = submitted.data.submitJob!.id;
+    expect((await first).value?.data?.jobChanged.type).toBe('JobSubmitted');
+    const cancelled = await query('mutation ($id: ID!) { cancelJob(id: $id, reason: "no") { id state } }', { id });
+    expect(cancelled.data.cancelJob).toEqual({ id, state: 'cancelled' });
+    const wrong = await query('mutation { submitJob(spec: {name: 7}) { id } }', {});
+    expect(wrong.errors[0]!.extensions.code).toBe('VALIDATION_FAILED');
+    await changes.return?.();
+    await client.dispose();
+  });
+
+  it('refuses a websocket without a token at the upgrade', async () => {
+    const { default: WebSocket } = await import('ws');
+    const socket = new WebSocket(`${system.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    const error = await new Promise<Error>((resolve) => socket.once('error', resolve));
+    expect(error.message).toContain('401');
+  });
+
+  it('describes itself at /docs', async () => {
+    const document = (await (await fetch(`${system.url}/docs/openapi.json`)).json()) as {
+      openapi: string;
+      paths: object;
+    };
+    expect(document.openapi).toMatch(/^3\.1/);
+    expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/v1/jobs', '/v1/nodes/{id}/assignments']));
+  });
+});
