@@ -11,7 +11,7 @@ import type { Ending } from '../executions/ending.js';
  * have been made), `running` (its identity is known), `ended` (its outputs want publishing), `finished` (its last report
  * waits to be acknowledged).
  */
-export type Phase = 'admitted' | 'starting' | 'running' | 'ended' | 'finished';
+type Phase = 'admitted' | 'starting' | 'running' | 'ended' | 'finished';
 
 /** All that a restarted agent needs to go on with one execution. */
 export interface JournalEntry {
