@@ -18,6 +18,13 @@ export interface SimulatedAgentsOptions {
   readonly prefix?: string;
   /** Milliseconds from start to end of every execution; default 0. */
   readonly runTime?: number;
+  /** Hears of each execution when its node gets it, and when its success is accepted. */
+  readonly observer?: SimulationObserver;
+}
+
+export interface SimulationObserver {
+  assigned(executionId: string): void;
+  completed(executionId: string): void;
 }
 
 export interface SimulatedAgents {
@@ -69,8 +76,9 @@ interface Tally {
 }
 
 /**
- * One node. Its loop polls for the assignments and answers each new one with confirm, start and succeed; reports wait while
- * a batch is under way and go together in the next, one batch at a time, so that their order holds. `signal` ends it.
+ * One node. Its loop polls for the assignments and answers each new one with confirm, and once that is accepted with start
+ * and succeed; reports wait while a batch is under way and go together in the next, one batch at a time, so that their
+ * order holds. `signal` ends it.
  */
 class SimulatedNode {
   private token: string;
@@ -125,15 +133,18 @@ class SimulatedNode {
     for (const { executionId, fencingToken, desired } of executions) {
       if (this.seen.has(executionId)) continue;
       this.seen.add(executionId);
+      this.options.observer?.assigned(executionId);
       const of = { executionId, fencingToken };
       if (desired === 'stop')
         this.report({ type: 'fail', ...of, class: 'cancelled', code: 'stopped', message: 'stopped' });
-      else this.report({ type: 'confirm', ...of }, { type: 'start', ...of });
-      if (desired !== 'stop') this.finishLater(of);
+      else this.report({ type: 'confirm', ...of });
     }
   }
 
-  private finishLater(of: Pick<Report, 'executionId' | 'fencingToken'>): void {
+  /** A task begins only once its reservation is confirmed. */
+  private begin({ executionId, fencingToken }: Report): void {
+    const of = { executionId, fencingToken };
+    this.report({ type: 'start', ...of });
     const succeed = { type: 'succeed', ...of, exitCode: 0, artifacts: [], consumption: CONSUMPTION } as const;
     const { runTime = 0 } = this.options;
     if (runTime === 0) this.report(succeed);
@@ -162,7 +173,11 @@ class SimulatedNode {
 
   private count(report: Report, answer: ReportAnswer | undefined): void {
     const { tally } = this;
-    if (answer?.accepted && report.type === 'succeed') tally.completed += 1;
+    if (answer?.accepted && report.type === 'confirm') this.begin(report);
+    if (answer?.accepted && report.type === 'succeed') {
+      tally.completed += 1;
+      this.options.observer?.completed(report.executionId);
+    }
     if (answer?.accepted === false) {
       const reason = answer.reason ?? 'no reason';
       tally.refused[reason] = (tally.refused[reason] ?? 0) + 1;
