@@ -85,15 +85,14 @@ export class LocalArtifactStore {
       await rm(partial, { force: true });
       throw new DigestMismatch(sha256, actual);
     }
-    const file = await open(partial, 'r+');
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await sync(partial, 'r+');
     const place = this.place(sha256);
-    await mkdir(dirname(place), { recursive: true });
+    const folder = dirname(place);
+    await mkdir(folder, { recursive: true });
     await rename(partial, place);
+    // The names are data too: without this a power cut could undo the rename, or the folder, after the answer.
+    await sync(folder, 'r');
+    await sync(this.root, 'r');
     return (await stat(place)).size;
   }
 
@@ -112,6 +111,15 @@ const sizeOf = async (path: string): Promise<number | undefined> => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
+  }
+};
+
+const sync = async (path: string, flags: string): Promise<void> => {
+  const file = await open(path, flags);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
   }
 };
 

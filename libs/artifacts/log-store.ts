@@ -26,12 +26,15 @@ export class LogStore {
   append(executionId: string, stream: string, offset: number, bytes: Uint8Array): Promise<number> {
     const path = this.place(executionId, stream);
     const before = this.writes.get(path) ?? Promise.resolve();
-    const write = before.then(() => this.write(path, offset, bytes));
+    const write = before.then(async () => {
+      const next = await this.write(path, offset, bytes);
+      this.tell(executionId);
+      return next;
+    });
     const settled = write
       .catch(() => undefined)
       .then(() => {
         if (this.writes.get(path) === settled) this.writes.delete(path);
-        this.tell(executionId);
       });
     this.writes.set(path, settled);
     return write;

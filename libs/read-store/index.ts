@@ -31,6 +31,13 @@ export {
 export type { Columns, KeyedTable, LogTable, Table, Tracked } from './projection/table.js';
 export { createReadStore, isUpToDate, migrate, openReadStore, poolOf } from './read-store.js';
 export type { ReadStoreOptions } from './read-store.js';
+export { MemoryIdempotencyStore, PostgresIdempotencyStore } from './telemetry/idempotency-store.js';
+export type {
+  IdempotencyKey,
+  IdempotencyOutcome,
+  IdempotencyStore,
+  KeptAnswer,
+} from './telemetry/idempotency-store.js';
 export { PostgresPresenceStore } from './telemetry/presence-store.js';
 export type { TelemetryLog } from './telemetry/presence-store.js';
 export { ProgressStore } from './telemetry/progress-store.js';

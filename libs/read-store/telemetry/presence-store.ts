@@ -22,6 +22,8 @@ interface Seen {
  */
 export class PostgresPresenceStore {
   private pending = new Map<string, Seen>();
+  /** What is being written now: the database may not show it yet. */
+  private underWay: ReadonlyMap<string, Seen> = new Map();
   private timer: Timer | undefined;
   private writing: Promise<void> | undefined;
 
@@ -49,10 +51,13 @@ export class PostgresPresenceStore {
 
   /** The last message of each node, what is not written yet included. */
   async lastSeen(): Promise<ReadonlyMap<string, Millis>> {
+    const { underWay } = this;
     const sql = 'SELECT node_id, (extract(epoch FROM last_seen_at) * 1000)::float8 AS at FROM node_presence';
     const rows = await this.source.query<{ node_id: string; at: number }[]>(sql);
     const seen = new Map(rows.map(({ node_id, at }) => [node_id, at]));
-    for (const [nodeId, { at }] of this.pending) seen.set(nodeId, Math.max(at, seen.get(nodeId) ?? 0));
+    for (const own of [underWay, this.underWay, this.pending]) {
+      for (const [nodeId, { at }] of own) seen.set(nodeId, Math.max(at, seen.get(nodeId) ?? 0));
+    }
     return seen;
   }
 
@@ -64,9 +69,11 @@ export class PostgresPresenceStore {
   private async write(): Promise<void> {
     if (this.pending.size === 0) return;
     const batch = this.pending;
+    this.underWay = batch;
     this.pending = new Map();
     try {
       await this.source.query(UPSERT, [JSON.stringify(rowsOf(batch))]);
+      this.underWay = new Map();
     } catch (error) {
       for (const [nodeId, seen] of batch) if (!this.pending.has(nodeId)) this.pending.set(nodeId, seen);
       this.log.warn({ err: error, at: this.clock.now() }, 'presence was not written, it is tried again');
