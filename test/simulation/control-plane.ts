@@ -1,0 +1,223 @@
+import { CommandHandler, MemoryEventStore } from '#event-store';
+import type { CommandContext, Handled, MemoryFaults, MemoryLog } from '#event-store';
+import type { Report, ReportAnswer } from '#contracts';
+import { answerReport, jobDecider, jobIdOfExecution, jobStream } from '#jobs';
+import type { JobCommand, JobEvent, JobState } from '#jobs';
+import { toInstant } from '#kernel';
+import type { Clock, FakeTime, Instant, Millis, Timer, Timers } from '#kernel';
+import { nodeDecider, nodeStream } from '#nodes';
+import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
+import type { LiveExecution } from '#placement';
+import { projectDecider, projectStream } from '#projects';
+import type { ProjectCommand, ProjectEvent, ProjectState } from '#projects';
+import { AssignmentBoard, ClusterView, ControlLoop } from '#scheduling';
+import type { PresenceSource, SchedulingLog } from '#scheduling';
+import { idsOf } from './chance.js';
+import type { PlannedJob, PlannedNode } from './workload.js';
+
+/** What all control planes of a simulation share: the log, as it were on a server, and presence, as in Postgres. */
+export interface Surroundings {
+  readonly time: FakeTime;
+  readonly log: MemoryLog;
+  readonly presence: PresenceSource & { seen(nodeId: string, at: Millis): void };
+  readonly note: (who: string, what: string) => void;
+  /** A view that cannot apply an event ends its process. */
+  readonly fault: (who: string, error: Error) => void;
+}
+
+export interface Told {
+  readonly executionId: string;
+  readonly fencingToken: number;
+  readonly jobId: string;
+  readonly partition: number;
+  readonly attempt: number;
+  readonly state: string;
+  readonly desired: 'run' | 'stop' | 'pause';
+  readonly confirmBy: Instant;
+  /** How long the task runs, in milliseconds. */
+  readonly run: Millis;
+}
+
+export interface ToldSet {
+  readonly revision: bigint;
+  readonly executions: readonly Told[];
+}
+
+/** Timers that end with their process. */
+class ProcessTimers implements Timers {
+  private alive = true;
+
+  constructor(private readonly time: FakeTime) {}
+
+  after(delay: Millis, run: () => void): Timer {
+    return this.time.after(delay, () => this.alive && run());
+  }
+
+  every(interval: Millis, run: () => void): Timer {
+    const timer: Timer = this.time.every(interval, () => (this.alive ? run() : timer.cancel()));
+    return timer;
+  }
+
+  end(): void {
+    this.alive = false;
+  }
+}
+
+/**
+ * One life of a control plane: everything that `apps/orchestrator` assembles, but for HTTP and the read side. `crash` ends
+ * it between any two of its steps: what it waits for never comes.
+ */
+export class ControlPlane {
+  readonly startedAt: Millis;
+  readonly store: MemoryEventStore;
+  readonly loop: ControlLoop;
+  private readonly view: ClusterView;
+  private readonly board: AssignmentBoard;
+  private readonly jobs: CommandHandler<JobCommand, JobEvent, JobState>;
+  private readonly nodes: CommandHandler<NodeCommand, NodeEvent, NodeState>;
+  private readonly projects: CommandHandler<ProjectCommand, ProjectEvent, ProjectState>;
+  private readonly timers: ProcessTimers;
+  private readonly clock: Clock;
+  private readonly returning = new Set<string>();
+  private up = false;
+  private crashed = false;
+
+  constructor(
+    readonly name: string,
+    private readonly around: Surroundings,
+    faults: MemoryFaults,
+    options: { readonly process: number; readonly life: number; readonly clockOffset: Millis },
+  ) {
+    const { time, log } = around;
+    this.startedAt = time.now();
+    this.timers = new ProcessTimers(time);
+    this.clock = { now: () => time.now() + options.clockOffset };
+    this.store = new MemoryEventStore({ clock: time, timers: this.timers, faults, log });
+    const ids = idsOf(options.process, options.life);
+    this.view = new ClusterView(this.store, (error) => around.fault(name, error));
+    this.board = new AssignmentBoard(this.view, this.timers);
+    this.jobs = new CommandHandler(jobDecider, this.store, ids);
+    this.nodes = new CommandHandler(nodeDecider, this.store, ids);
+    this.projects = new CommandHandler(projectDecider, this.store, ids);
+    this.loop = new ControlLoop({
+      view: this.view,
+      jobs: this.jobs,
+      nodes: this.nodes,
+      presence: around.presence,
+      clock: this.clock,
+      timers: this.timers,
+      ids,
+      log: this.logger(),
+      // What an event should have woken must not be saved by the sweep.
+      options: { sweepInterval: 30 * 86_400_000 },
+    });
+  }
+
+  /** Whether it answers requests. */
+  get serving(): boolean {
+    return this.up && !this.crashed;
+  }
+
+  async start(): Promise<void> {
+    this.view.start();
+    await this.view.whenReady();
+    this.board.start();
+    this.up = true;
+    await this.loop.start();
+    this.around.note(this.name, 'serves');
+  }
+
+  crash(): void {
+    if (this.crashed) return;
+    this.crashed = true;
+    this.timers.end();
+    this.store.crash();
+    this.around.note(this.name, 'crashed');
+  }
+
+  async enrol({ name, inventory, policy, institution }: PlannedNode, returning: boolean): Promise<void> {
+    const node = { nodeId: name, name, owner: 'olga', institution, inventory, policy };
+    await this.node(name, { type: 'EnrollNode', ...node, returning, at: this.now() }, `node:${name}`);
+    await this.seen(name);
+  }
+
+  async heartbeat(nodeId: string): Promise<void> {
+    await this.seen(nodeId);
+  }
+
+  async assignments(nodeId: string, after: bigint | undefined, wait: Millis): Promise<ToldSet> {
+    await this.seen(nodeId);
+    const { revision, executions } = await this.board.next(nodeId, after, wait);
+    return { revision, executions: executions.map((execution) => this.told(execution)) };
+  }
+
+  async report(nodeId: string, report: Report): Promise<ReportAnswer> {
+    const command: JobCommand = { type: 'ReportExecution', nodeId, report, at: this.now() };
+    const stream = jobStream(jobIdOfExecution(report.executionId));
+    const outcome = await this.jobs.handle(stream, command, { actor: `node:${nodeId}` });
+    if (outcome.kind === 'rejected' && outcome.rejection.code === 'JOB_NOT_FOUND') {
+      return { executionId: report.executionId, accepted: false, reason: 'UNKNOWN_EXECUTION' };
+    }
+    return answerReport(done(outcome), nodeId, report);
+  }
+
+  async submit({ key, spec, account }: PlannedJob): Promise<JobState> {
+    const submission = { jobId: key, spec, account, institution: 'usp', evaluationId: `${key}-1`, fingerprint: key };
+    return this.job(key, { type: 'SubmitJob', ...submission, at: this.now() }, account);
+  }
+
+  async job(jobId: string, command: JobCommand, actor = 'op'): Promise<JobState> {
+    return done(await this.jobs.handle(jobStream(jobId), command, { actor }));
+  }
+
+  async node(nodeId: string, command: NodeCommand, actor = 'op'): Promise<NodeState> {
+    return done(await this.nodes.handle(nodeStream(nodeId), command, { actor }));
+  }
+
+  async project(command: ProjectCommand): Promise<ProjectState> {
+    const context: CommandContext = { actor: 'op' };
+    return done(await this.projects.handle(projectStream(command.projectId), command, context));
+  }
+
+  now(): Instant {
+    return toInstant(this.clock.now());
+  }
+
+  /** As the API's presence does: any message counts, and the first after a silence brings the node back. */
+  private async seen(nodeId: string): Promise<void> {
+    this.around.presence.seen(nodeId, this.clock.now());
+    if (this.view.cluster.nodes.get(nodeId)?.online !== false || this.returning.has(nodeId)) return;
+    this.returning.add(nodeId);
+    try {
+      await this.node(nodeId, { type: 'MarkOnline', at: this.now() }, `node:${nodeId}`);
+    } finally {
+      this.returning.delete(nodeId);
+    }
+  }
+
+  private told({ executionId, fencingToken, jobId, partition, attempt, state, confirmBy }: LiveExecution): Told {
+    const job = this.view.cluster.jobs.get(jobId);
+    const desired = !job || job.cancelRequested ? 'stop' : job.paused ? 'pause' : 'run';
+    const run = Number(job?.spec.task.env['RUN'] ?? 1) * 1000;
+    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, desired, run };
+  }
+
+  private logger(): SchedulingLog {
+    const note = (details: object, message: string): void => {
+      const { err, ...rest } = details as { err?: unknown };
+      const cause = err instanceof Error ? `${err.name}: ${err.message}` : '';
+      this.around.note(this.name, `${message} ${JSON.stringify(rest)} ${cause}`);
+    };
+    return { info: note, warn: note, error: note };
+  }
+}
+
+/** A refusal is an answer as well: the caller is told by an exception of its own kind. */
+export class RefusedCommand extends Error {
+  override readonly name = 'RefusedCommand';
+}
+
+const done = <State>(outcome: Handled<State>): State => {
+  if (outcome.kind === 'done') return outcome.state;
+  throw new RefusedCommand(outcome.kind === 'rejected' ? outcome.rejection.code : outcome.kind);
+};

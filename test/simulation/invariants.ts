@@ -1,0 +1,172 @@
+import type { RecordedEvent } from '#event-store';
+import { jobDecider, liveExecutions } from '#jobs';
+import type { Decision, JobEvent, JobState } from '#jobs';
+import { fold } from '#kernel';
+import { freeCapacity, nodeDecider } from '#nodes';
+import type { CapacityReserved, NodeEvent } from '#nodes';
+import { applyEvent, assume, decide, emptyCluster, requestOf, unassume } from '#placement';
+import type { ClusterState } from '#placement';
+import type { Observed } from './observed.js';
+
+/* What must hold of a log when all has come to rest, whatever happened. Each answers what does not hold. */
+
+export const violations = (log: readonly RecordedEvent[], observed: Observed): string[] => {
+  const streams = Map.groupBy(log, ({ stream }) => stream);
+  const jobs = new Map<string, JobState>();
+  const wrong: string[] = [];
+  for (const [stream, events] of streams) {
+    if (stream.startsWith('node-')) wrong.push(...wrongWithNode(stream, events));
+    if (!stream.startsWith('job-')) continue;
+    const job = fold(jobDecider, events as unknown as JobEvent[]);
+    jobs.set(job.jobId, job);
+    wrong.push(...wrongWithJob(stream, events, job));
+  }
+  return [...observed.violations, ...wrong, ...forgotten(jobs, observed), ...notDerived(log)];
+};
+
+const JOB_ENDS = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);
+const EXECUTION_ENDS = new Set([
+  'ExecutionSucceeded',
+  'ExecutionFailed',
+  'ExecutionLost',
+  'ExecutionCancelled',
+  'ReservationExpired',
+  'ReservationDeclined',
+]);
+
+/** One end per job and execution, one success per partition, rising tokens, and nothing left open without a reason. */
+const wrongWithJob = (stream: string, events: readonly RecordedEvent[], job: JobState): string[] => {
+  const wrong: string[] = [];
+  const ends = new Map<string, number>();
+  const done = new Map<number, number>();
+  let token = 0;
+  for (const { type, data } of events) {
+    const { executionId = '', fencingToken = 0 } = data as { executionId?: string; fencingToken?: number };
+    const key = JOB_ENDS.has(type) ? 'the job' : EXECUTION_ENDS.has(type) ? executionId : undefined;
+    if (key !== undefined) ends.set(key, (ends.get(key) ?? 0) + 1);
+    const partition = job.executions[executionId]?.partition ?? -1;
+    if (type === 'ExecutionSucceeded') done.set(partition, (done.get(partition) ?? 0) + 1);
+    if (type !== 'ExecutionReserved') continue;
+    if (fencingToken <= token) wrong.push(`${stream}: the token ${String(fencingToken)} does not rise`);
+    token = fencingToken;
+  }
+  for (const [key, times] of ends) if (times > 1) wrong.push(`${stream}: ${key} ended ${String(times)} times`);
+  for (const [part, times] of done) if (times > 1) wrong.push(`${stream}: partition ${String(part)} completed twice`);
+  return [...wrong, ...leftOpen(stream, job)];
+};
+
+const leftOpen = (stream: string, job: JobState): string[] => {
+  const open = liveExecutions(job).map(({ executionId, state }) => `${stream}: ${executionId} is still ${state}`);
+  if (job.ended) return open;
+  const reasons = job.lastDecision?.filtered.length ?? 0;
+  const stated = job.lastDecision !== undefined && job.lastDecision.outcome !== 'placed' && reasons > 0;
+  return stated ? open : [...open, `${stream} waits without a stated reason`];
+};
+
+/** Never more held than there is, and every claim given back exactly once. */
+const wrongWithNode = (stream: string, events: readonly RecordedEvent[]): string[] => {
+  const wrong: string[] = [];
+  const claims = new Map<string, number>();
+  let node = nodeDecider.initialState();
+  for (const event of events) {
+    const { executionId = '' } = event.data as { executionId?: string };
+    if (event.type === 'CapacityReserved') {
+      if (claims.has(executionId)) wrong.push(`${stream}: ${executionId} was reserved twice`);
+      claims.set(executionId, 1);
+    }
+    if (event.type === 'CapacityReleased') {
+      if (claims.get(executionId) !== 1) wrong.push(`${stream}: ${executionId} was released twice, or never held`);
+      claims.set(executionId, 0);
+    }
+    node = nodeDecider.evolve(node, event as unknown as NodeEvent);
+    if (event.type !== 'CapacityReserved') continue;
+    const held = Object.values(node.held).map(({ contract }) => contract);
+    const { cpuMilli, memory, disk, ioSlots, gpus } = freeCapacity(node.inventory, held);
+    const left = [
+      cpuMilli,
+      memory,
+      disk,
+      ioSlots,
+      ...Object.values(gpus).flatMap((gpu) => [gpu.shareMilli, gpu.memory]),
+    ];
+    if (left.some((amount) => amount < 0)) wrong.push(`${stream} is over-committed at ${String(event.revision)}`);
+  }
+  for (const [id, held] of claims) if (held !== 0) wrong.push(`${stream}: ${id} was never released`);
+  return wrong;
+};
+
+/** What was acknowledged to anybody is in the log. */
+const forgotten = (jobs: ReadonlyMap<string, JobState>, observed: Observed): string[] => {
+  const wrong: string[] = [];
+  for (const jobId of observed.acknowledgedJobs) if (!jobs.has(jobId)) wrong.push(`job ${jobId} was forgotten`);
+  for (const jobId of observed.acknowledgedCancels) {
+    const job = jobs.get(jobId);
+    if (job?.cancelRequested === undefined && !job?.ended) wrong.push(`the cancellation of ${jobId} was forgotten`);
+  }
+  for (const { report } of observed.acknowledgedReports) {
+    const job = jobs.get(report.executionId.slice(0, report.executionId.indexOf('.')));
+    const execution = job?.executions[report.executionId];
+    if (report.type === 'succeed' && execution?.state !== 'succeeded') {
+      wrong.push(`the success of ${report.executionId} was acknowledged, yet it is ${execution?.state ?? 'unknown'}`);
+    }
+    if (report.type === 'fail' && execution?.state !== 'failed' && execution?.state !== 'cancelled') {
+      wrong.push(`the failure of ${report.executionId} was acknowledged, yet it is ${execution?.state ?? 'unknown'}`);
+    }
+  }
+  return wrong;
+};
+
+/** Every recorded decision comes out the same from the events before its position and the reservations it assumed. */
+const notDerived = (log: readonly RecordedEvent[]): string[] => {
+  const claims = new Map<string, { readonly nodeId: string } & CapacityReserved['data']>();
+  const decisions: { readonly jobId: string; readonly decision: Decision }[] = [];
+  for (const { type, stream, data } of log) {
+    if (type === 'CapacityReserved') {
+      const claim = data as CapacityReserved['data'];
+      claims.set(claim.executionId, { nodeId: stream.slice('node-'.length), ...claim });
+    }
+    if (type === 'PlacementDecided') decisions.push({ jobId: stream.slice('job-'.length), decision: data as Decision });
+  }
+  decisions.sort((left, right) => Number(BigInt(left.decision.position) - BigInt(right.decision.position)));
+  const cluster = emptyCluster();
+  const wrong: string[] = [];
+  let next = 0;
+  for (const { jobId, decision } of decisions) {
+    const position = BigInt(decision.position);
+    for (; next < log.length && log[next]!.position <= position; next += 1) applyEvent(cluster, log[next]!);
+    const again = decideAgain(cluster, jobId, decision, claims);
+    if (again !== canonical(decision)) {
+      wrong.push(
+        `decision ${String(decision.number)} of ${jobId} does not derive:\n  ${canonical(decision)}\n  ${again}`,
+      );
+    }
+  }
+  return wrong;
+};
+
+const decideAgain = (
+  cluster: ClusterState,
+  jobId: string,
+  { assumed, partition, number, evaluationId, trigger, time }: Decision,
+  claims: ReadonlyMap<string, { readonly nodeId: string } & CapacityReserved['data']>,
+): string => {
+  const job = cluster.jobs.get(jobId);
+  if (!job) return 'there was no such job';
+  for (const executionId of assumed) {
+    const claim = claims.get(executionId);
+    if (!claim) return `it assumed ${executionId}, which never came true`;
+    assume(cluster, claim);
+  }
+  const context = { number, evaluationId, trigger, partition, time };
+  const { decision } = decide(requestOf(job, partition), cluster, context);
+  for (const executionId of assumed) unassume(cluster, executionId);
+  return canonical(decision);
+};
+
+/** JSON with sorted keys. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : part,
+  );

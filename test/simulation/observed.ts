@@ -1,0 +1,234 @@
+import type { MemoryLog, RecordedEvent } from '#event-store';
+import type { Report, ReportAnswer } from '#contracts';
+import type { JobSubmitted } from '#jobs';
+import { toInstant, toMillis } from '#kernel';
+import type { Clock, FakeTime, Instant, Millis } from '#kernel';
+import { applyEvent, decide, emptyCluster, requestOf } from '#placement';
+import type { ClusterJob, ClusterState } from '#placement';
+import { DEFAULT_SCHEDULING } from '#scheduling';
+import type { PresenceSource } from '#scheduling';
+import type { SimulatedAgent, Truth } from './agent.js';
+import { makerOf } from './chance.js';
+import type { Chance } from './chance.js';
+import type { Told } from './control-plane.js';
+
+interface Run {
+  readonly agent: SimulatedAgent;
+  readonly told: Told;
+}
+
+interface Life {
+  readonly startedAt: Millis;
+  readonly clockOffset: Millis;
+}
+
+const ENDS: ReadonlySet<string> = new Set([
+  'ExecutionSucceeded',
+  'ExecutionFailed',
+  'ExecutionLost',
+  'ExecutionCancelled',
+  'ReservationExpired',
+  'ReservationDeclined',
+]);
+
+/** Clocks of control planes differ by up to this much, and a decision takes a moment to be stored. */
+const SLACK: Millis = 4_000;
+const DECIDED_WITHIN: Millis = 15_000;
+const LEASE: Millis = DEFAULT_SCHEDULING.offlineAfter + DEFAULT_SCHEDULING.lostAfter;
+
+/** Sees everything that happens, in the log and on the machines, and says at once what must not. */
+export class Observed implements Truth {
+  readonly violations: string[] = [];
+  /** Jobs whose submission was answered with success, cancellations too, and reports that were taken in. */
+  readonly acknowledgedJobs: string[] = [];
+  readonly acknowledgedCancels: string[] = [];
+  readonly acknowledgedReports: { readonly nodeId: string; readonly report: Report }[] = [];
+  readonly counts = { runs: 0, refusedReports: 0 };
+  private readonly cluster: ClusterState = emptyCluster();
+  private read = 0;
+  private readonly running = new Set<Run>();
+  private readonly begun = new Set<string>();
+  private readonly endedAt = new Map<string, bigint>();
+  private readonly reserved = new Map<string, Millis>();
+  private readonly heard = new Map<string, Millis[]>();
+  private readonly lives = new Map<string, Life>();
+  private readonly lastSeen = new Map<string, Millis>();
+
+  constructor(
+    private readonly log: MemoryLog,
+    private readonly time: FakeTime & Clock,
+    private readonly trace: ((line: string) => void) | undefined,
+  ) {
+    log.watch(() => this.follow());
+  }
+
+  readonly note = (who: string, what: string): void => {
+    this.trace?.(`${toInstant(this.time.now()).slice(11)} ${who} ${what}`);
+  };
+
+  wrong(what: string): void {
+    this.note('VIOLATION', what);
+    this.violations.push(`${toInstant(this.time.now())} ${what}`);
+  }
+
+  opened(process: number, life: number, clockOffset: Millis): void {
+    this.lives.set(`${String(process)}/${String(life)}`, { startedAt: this.time.now(), clockOffset });
+  }
+
+  submitted(jobId: string, accepted: boolean): void {
+    if (accepted) this.acknowledgedJobs.push(jobId);
+  }
+
+  cancelled(jobId: string): void {
+    this.acknowledgedCancels.push(jobId);
+  }
+
+  /** Shared by the control planes as Postgres would be; in a storm it is slow or away now and then. */
+  presence(chance: Chance, stormy: () => boolean): PresenceSource & { seen(nodeId: string, at: Millis): void } {
+    return {
+      seen: (nodeId, at) => {
+        this.lastSeen.set(nodeId, Math.max(at, this.lastSeen.get(nodeId) ?? 0));
+        const all = this.heard.get(nodeId) ?? [];
+        this.heard.set(nodeId, all);
+        all.push(this.time.now());
+      },
+      lastSeen: async () => {
+        const seen = new Map(this.lastSeen);
+        if (stormy() && chance.happens(0.02)) {
+          await new Promise<void>((resolve) => void this.time.after(chance.int(100, 4_000), resolve));
+        }
+        if (stormy() && chance.happens(0.01)) throw new Error('the database is away');
+        return seen;
+      },
+    };
+  }
+
+  started(agent: SimulatedAgent, told: Told): void {
+    this.note(agent.name, `runs ${told.executionId} (partition ${String(told.partition)})`);
+    if (this.begun.has(told.executionId)) this.wrong(`${told.executionId} was started twice`);
+    this.begun.add(told.executionId);
+    this.counts.runs += 1;
+    for (const other of this.running) this.holdAgainst(other, told);
+    this.running.add({ agent, told });
+  }
+
+  ended(agent: SimulatedAgent, { executionId }: Told): void {
+    this.note(agent.name, `runs ${executionId} no more`);
+    for (const run of this.running) if (run.told.executionId === executionId) this.running.delete(run);
+  }
+
+  acknowledged({ name }: SimulatedAgent, report: Report, answer: ReportAnswer): void {
+    this.note(name, `${report.type} ${report.executionId}: ${answer.accepted ? 'taken' : (answer.reason ?? 'no')}`);
+    if (answer.accepted) this.acknowledgedReports.push({ nodeId: name, report });
+    else this.counts.refusedReports += 1;
+  }
+
+  /** Tasks that run on machines that are still there. */
+  stillRunning(): string[] {
+    return [...this.running].filter(({ agent }) => !agent.gone).map(({ told }) => told.executionId);
+  }
+
+  /** What keeps the system from being at rest: live executions, capacity held, and jobs that could be placed now. */
+  unsettled(): string[] {
+    const open: string[] = this.stillRunning().map((id) => `${id} runs`);
+    for (const [nodeId, executions] of this.cluster.live) {
+      for (const { executionId, state } of executions.values()) open.push(`${executionId} is ${state} on ${nodeId}`);
+    }
+    for (const { id, ledger } of this.cluster.nodes.values()) {
+      for (const executionId of ledger.keys()) open.push(`${id} holds ${executionId}`);
+    }
+    for (const job of this.cluster.jobs.values()) open.push(...this.unsettledParts(job));
+    return open;
+  }
+
+  private unsettledParts(job: ClusterJob): string[] {
+    const now = toInstant(this.time.now());
+    if (job.cancelRequested) return [`${job.id} is being cancelled`];
+    if (job.paused) return [`${job.id} is paused`];
+    return job.partitions.flatMap((partition, index) => {
+      if (partition.state !== 'waiting') return [];
+      if ((partition.notBefore ?? '') > now) return [`${job.id} waits for its backoff`];
+      const context = { number: 1, evaluationId: '', trigger: '', partition: index, time: now };
+      const { decision, nodeId } = decide(requestOf(job, index), this.cluster, context);
+      if (nodeId !== undefined) return [`${job.id} waits, though ${nodeId} could take it`];
+      const excluded = decision.filtered.some(({ reason }) => reason === 'node.excluded');
+      return excluded ? [`${job.id} waits for the end of an exclusion`] : [];
+    });
+  }
+
+  /** The new try of a partition never begins while the old one still counts, or where its node was told of its end. */
+  private holdAgainst(other: Run, told: Told): void {
+    const same = other.told.jobId === told.jobId && other.told.partition === told.partition;
+    if (!same || other.agent.gone) return;
+    const end = this.endedAt.get(other.told.executionId);
+    const names = `${told.executionId} began while ${other.told.executionId} ran on ${other.agent.name}`;
+    if (end === undefined) this.wrong(`${names} and was not over`);
+    else if (other.agent.heard >= end) this.wrong(`${names}, which had been told that it is over`);
+  }
+
+  private follow(): void {
+    for (; this.read < this.log.events.length; this.read += 1) this.see(this.log.events[this.read]!);
+  }
+
+  private see(event: RecordedEvent): void {
+    const { type, stream, data } = event;
+    applyEvent(this.cluster, event);
+    const { executionId = '', at } = data as { executionId?: string; at?: Instant };
+    if (this.trace) {
+      const actor = event.metadata.actor;
+      this.note('log', `${String(event.position)} ${stream} ${type} ${actor} ${JSON.stringify(brief(event))}`);
+    }
+    if (ENDS.has(type)) this.endedAt.set(executionId, event.position);
+    if (type === 'ExecutionReserved') this.reserved.set(executionId, this.time.now());
+    if (type === 'ExecutionLost' && at !== undefined) this.judgeLoss(event, executionId, at);
+    if (type === 'ReservationExpired' && at !== undefined) this.judgeExpiry(event, executionId, at);
+  }
+
+  private lifeOf({ id }: RecordedEvent): Life {
+    const { process, life } = makerOf(id);
+    return this.lives.get(`${String(process)}/${String(life)}`)!;
+  }
+
+  /** Only a node that was silent for the whole lease, under a control plane that was there for all of it. */
+  private judgeLoss(event: RecordedEvent, executionId: string, at: Instant): void {
+    const { startedAt, clockOffset } = this.lifeOf(event);
+    const decided = toMillis(at) - clockOffset;
+    const nodeId = this.nodeOf(event.stream, executionId);
+    const up = decided - startedAt;
+    if (up < LEASE - SLACK) this.wrong(`${executionId} was lost ${String(up)} ms after the start of a control plane`);
+    const moments = [...(this.heard.get(nodeId) ?? []).filter((moment) => moment <= decided), decided];
+    const silent = moments.some(
+      (moment, index) => moment >= decided - DECIDED_WITHIN && moment - (moments[index - 1] ?? 0) >= LEASE - SLACK,
+    );
+    if (!silent) this.wrong(`${executionId} was lost on ${nodeId}, which was heard all the time`);
+  }
+
+  private judgeExpiry(event: RecordedEvent, executionId: string, at: Instant): void {
+    const { startedAt, clockOffset } = this.lifeOf(event);
+    if ((this.reserved.get(executionId) ?? 0) > startedAt) return;
+    const span = toMillis(at) - clockOffset - startedAt;
+    const [submitted] = this.log.stream(event.stream);
+    const { spec } = submitted!.data as JobSubmitted['data'];
+    const confirm = spec.timeouts.confirm * 1000;
+    if (span < confirm) this.wrong(`${executionId} expired ${String(span)} ms after a start, before its whole grace`);
+  }
+
+  private readonly nodes = new Map<string, string>();
+
+  private nodeOf(stream: string, executionId: string): string {
+    const known = this.nodes.get(executionId);
+    if (known !== undefined) return known;
+    for (const { type, data } of this.log.stream(stream)) {
+      const { executionId: id, nodeId } = data as { executionId?: string; nodeId?: string };
+      if (type === 'ExecutionReserved' && id !== undefined && nodeId !== undefined) this.nodes.set(id, nodeId);
+    }
+    return this.nodes.get(executionId) ?? '';
+  }
+}
+
+const brief = ({ type, data }: RecordedEvent): object => {
+  if (type !== 'PlacementDecided') return type === 'JobSubmitted' || type === 'NodeEnrolled' ? {} : data;
+  const { number, trigger, partition, outcome, winner, assumed, position, filtered } = data as Record<string, unknown>;
+  const reasons = (filtered as { reason: string; nodes: number }[]).map(({ reason, nodes }) => [reason, nodes]);
+  return { number, trigger, partition, outcome, winner, assumed, position, reasons };
+};

@@ -1,0 +1,127 @@
+import { second } from '#testing';
+import { aJobSpec, aGpu, aPolicy, anInventory } from '#testing';
+import type { FailureClass, JobSpec } from '#jobs';
+import type { GpuDevice, Inventory, Policy } from '#nodes';
+import type { Quota } from '#projects';
+import type { Chance } from './chance.js';
+
+/* What a seed makes of machines, projects and jobs. */
+
+const GIB = 1024 ** 3;
+
+export interface PlannedNode {
+  readonly name: string;
+  readonly inventory: Inventory;
+  readonly policy: Policy;
+  readonly institution: string;
+}
+
+export interface PlannedJob {
+  readonly key: string;
+  readonly spec: JobSpec;
+  readonly account: string;
+}
+
+export const PROJECTS: readonly { readonly id: string; readonly quota: Quota }[] = [
+  { id: 'demo', quota: {} },
+  { id: 'lab', quota: { cpu: 24, gpus: 4 } },
+  { id: 'few', quota: { jobs: 4 } },
+];
+
+const ZONES = ['a', 'b', 'c'];
+const MODELS = ['A100', 'V100', 'T4'];
+
+export const aPlannedNode = (name: string, chance: Chance): PlannedNode => {
+  const cpu = chance.pick([2, 4, 8, 16, 32]);
+  const labels = { zone: chance.pick(ZONES), ...(chance.happens(0.2) ? { spot: 'true' } : {}) };
+  const applications = [
+    { name: 'node', version: chance.pick(['20.11.0', '22.4.0', '24.1.0']) },
+    ...(chance.happens(0.4) ? [{ name: 'python', version: chance.pick(['3.9.2', '3.12.1']) }] : []),
+  ];
+  const inventory = anInventory({
+    architecture: chance.happens(0.8) ? 'x64' : 'arm64',
+    cpu,
+    memory: cpu * chance.pick([1, 2, 4]) * GIB,
+    disk: chance.int(10, 200) * GIB,
+    gpus: chance.happens(0.3) ? gpusOf(chance) : [],
+    applications,
+    labels,
+  });
+  return { name, inventory, policy: policyOf(chance), institution: chance.pick(['usp', 'unicamp']) };
+};
+
+const gpusOf = (chance: Chance): GpuDevice[] => {
+  const model = chance.pick(MODELS);
+  const count = chance.pick([1, 2, 4]);
+  return Array.from({ length: count }, (_, index) => aGpu({ id: `gpu-${String(index)}`, model, memory: 16 * GIB }));
+};
+
+const policyOf = (chance: Chance): Policy =>
+  chance.weighted<Policy>([
+    [14, aPolicy()],
+    [1, { allow: { institutions: ['usp'] } }],
+    [1, { deny: { projects: ['lab'] } }],
+    [1, { maxShare: { demo: 0.5 } }],
+    [1, { maxDuration: 60 }],
+    [1, { windows: [{ days: EVERY_DAY, from: '00:05', to: '00:30', timeZone: 'UTC' }] }],
+    [1, { price: { cpuHour: 2 } }],
+  ]);
+
+const EVERY_DAY = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+const RETRIED: readonly FailureClass[] = ['node-lost', 'infrastructure', 'timeout', 'resource'];
+
+export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
+  const key = `j${String(index).padStart(4, '0')}`;
+  const daemon = chance.happens(0.03);
+  const run = chance.int(1, chance.happens(0.1) ? 200 : 40);
+  const spec = aJobSpec({
+    name: key,
+    project: chance.weighted([
+      [7, 'demo'],
+      [2, 'lab'],
+      [1, 'few'],
+    ]),
+    type: daemon ? 'daemon' : 'batch',
+    count: chance.weighted([
+      [7, 1],
+      [2, 2],
+      [1, 3],
+    ]),
+    priority: chance.pick([10, 50, 50, 50, 90]),
+    ...demandsOf(chance),
+    ...(chance.happens(0.7) ? { estimate: { duration: run } } : {}),
+    ...(chance.happens(0.1) ? { budget: { maxCost: 1 } } : {}),
+    task: { command: ['run'], env: { RUN: String(run) } },
+    retry: {
+      attempts: chance.int(1, 4),
+      backoff: chance.pick(['constant', 'exponential']),
+      interval: chance.int(1, 10),
+      maxInterval: 30,
+      on: chance.happens(0.8) ? RETRIED : [],
+    },
+    timeouts: { confirm: chance.pick([5, 15, 15, 30]) },
+  });
+  return { key, spec, account: chance.pick(['ana', 'bia', 'caio']) };
+};
+
+/** Few kinds of demand, so that many jobs share a shape; some of them no machine can ever meet. */
+const demandsOf = (chance: Chance): Partial<JobSpec> => {
+  const cpu = chance.pick([0.5, 1, 1, 2, 4]);
+  const resources = { cpu, memory: chance.pick([0.5, 1, 2]) * GIB, disk: chance.pick([0, GIB]), ioSlots: 0 };
+  return chance.weighted<Partial<JobSpec>>([
+    [10, { resources }],
+    [2, { resources, application: { name: 'node', version: '>=22' } }],
+    [1, { resources, application: { name: 'python', version: '>=3.10' } }],
+    [1, { resources, architecture: ['arm64'] }],
+    [2, { resources, constraints: [`zone = ${chance.pick(ZONES)}`] }],
+    [1, { resources, constraints: ['!spot'], preferences: [{ constraint: 'zone = a', weight: 50 }] }],
+    [2, { resources: { ...resources, gpu: { count: chance.int(1, 2), share: chance.pick([0.5, 1]), models: [] } } }],
+    [1, { resources, batch: { size: 64, min: 8, memoryPerItem: 64 * 1024 ** 2, gpuMemoryPerItem: 0 } }],
+    [1, { resources: { ...resources, cpu: 24 } }],
+    [0.5, { resources: { ...resources, cpu: 512 } }],
+    [0.5, { resources, constraints: ['zone = nowhere'] }],
+  ]);
+};
+
+export const START_OF_TIME = Date.parse(second(0));
