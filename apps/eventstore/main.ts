@@ -54,4 +54,10 @@ const fail = (error: unknown): void => {
   process.exit(1);
 };
 
+for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(fault, (error: unknown) => {
+    logger.error(fault, { error: error instanceof Error ? error.stack : String(error) });
+    fail(error);
+  });
+}
 main().catch(fail);

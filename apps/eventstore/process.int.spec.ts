@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { NO_STREAM, START } from '@eventstore/db-client';
+import { NO_STREAM, START, binaryEvent } from '@eventstore/db-client';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import {
   all,
@@ -98,6 +98,42 @@ describe('the process', () => {
     await parent.kill('SIGKILL');
     await until(() => watching.child.exitCode !== null);
     expect(watching.child.exitCode).toBe(0);
+  });
+});
+
+describe('memory', () => {
+  /** Bytes of memory that the process holds. */
+  const memoryOf = ({ child }: ServerProcess): number => {
+    const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) * 1024;
+  };
+
+  it('does not grow with what slow subscribers have yet to read, live or behind', async () => {
+    const server = await start(['--file', freshFile(), '--port', '0']);
+    const client = connect(server);
+    const stalled = Array.from({ length: 5 }, () => {
+      const subscription = client.subscribeToAll();
+      subscription.on('fellBehind', () => said.push('fellBehind')).on('caughtUp', () => said.push('caughtUp'));
+      return subscription;
+    });
+    const said: string[] = [];
+    await client.appendToStream('warm', event());
+    const before = memoryOf(server);
+    const body = Buffer.alloc(300_000, 1);
+    for (let n = 0; n < 100; n += 1) {
+      await client.appendToStream('large', binaryEvent({ type: 'Large', data: body }));
+    }
+    // Five times 30 MB are on their way, and the log's own cache holds 30 MB; a slow reader may cost some 2 MiB.
+    expect(memoryOf(server) - before).toBeLessThan(90 * 1024 * 1024);
+    const seen = await Promise.all(
+      stalled.map(async (subscription) => {
+        let count = 0;
+        for await (const _ of subscription) if (++count === 101) break;
+        return count;
+      }),
+    );
+    expect(seen).toEqual([101, 101, 101, 101, 101]);
+    expect(said).toContain('fellBehind');
   });
 });
 

@@ -10,10 +10,6 @@ import type { Logger, OpenCall, ServiceContext } from './protocol/context.js';
 import { createServer } from './protocol/services.js';
 import { LiveFeed } from './subscriptions/live-feed.js';
 
-export { LogFileError } from './log/database.js';
-export type { User } from './access/users.js';
-export type { Logger } from './protocol/context.js';
-
 /** How to run an event store. Only `file` must be given. */
 export interface EventStoreOptions {
   /** The log; created with its folder if it is missing. One process at a time may have it open. */
@@ -48,7 +44,7 @@ export interface RunningEventStore {
 }
 
 /** The server cannot listen. The message names the address and says why in one line. */
-export class ListenError extends Error {
+class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 

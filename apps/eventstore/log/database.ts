@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** The file cannot be used. The message names it and says why in one line; meant for the operator. */
-export class LogFileError extends Error {
+class LogFileError extends Error {
   override readonly name = 'LogFileError';
 }
 

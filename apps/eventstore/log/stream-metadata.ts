@@ -105,7 +105,7 @@ const integer = (value: unknown): bigint | undefined => {
 };
 
 /** Reads an access list: each right is one role or a list of roles. Throws on any other shape. */
-export const parseAcl = (value: unknown): Acl => {
+const parseAcl = (value: unknown): Acl => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('not an access list');
   const given = value as Record<string, unknown>;
   const rights = { $r: 'read', $w: 'write', $d: 'delete', $mr: 'metaRead', $mw: 'metaWrite' } as const;

@@ -5,15 +5,11 @@ import type { ExpectedRevision } from '../log/append-rules.js';
 /** The numbers that stand for the kinds of expectation in error trailers. */
 const EXPECTED_NUMBERS = { any: -2n, 'no-stream': -1n, 'stream-exists': -4n } as const;
 
-export const expectedNumber = (expected: ExpectedRevision): bigint =>
+const expectedNumber = (expected: ExpectedRevision): bigint =>
   expected.kind === 'exact' ? expected.revision : EXPECTED_NUMBERS[expected.kind];
 
 /** An error status with EventStoreDB's trailers: clients read `exception` and the keys that go with it. */
-export const serviceError = (
-  code: status,
-  details: string,
-  trailers: Readonly<Record<string, string>> = {},
-): ServiceError => {
+const serviceError = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError => {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, headerSafe(value));
   return Object.assign(new Error(details), { code, details, metadata });

@@ -15,7 +15,7 @@ type Options = streams.ReadReq.Options;
 export type Start = 'start' | 'end' | { readonly at: number; readonly exact: boolean };
 
 /** A filter and, for subscriptions, how often a checkpoint is wanted. */
-export interface FilterOptions {
+interface FilterOptions {
   readonly spec: FilterSpec;
   readonly window: number | undefined;
   readonly checkpointMultiplier: number;

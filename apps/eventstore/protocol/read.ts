@@ -112,10 +112,9 @@ const readAll = async ({ log }: ServiceContext, request: CountedRead, out: Paced
   const matches = request.filter && filterOf(request.filter.spec);
   let cursor = allCursor(request.from, direction);
   for (let left = count; left > 0 && !out.ended;) {
-    const size = matches ? PAGE.events : Math.min(left, PAGE.events);
     const page = matches
-      ? log.reader.headingPage(cursor, direction, size)
-      : log.reader.allPage(cursor, direction, size);
+      ? log.reader.headingPage(cursor, direction)
+      : log.reader.allPage(cursor, direction, Math.min(left, PAGE.events));
     const wanted = matches ? page.events.filter(matches).slice(0, left) : page.events;
     await sendAll(log, request, wanted, out);
     left -= wanted.length;

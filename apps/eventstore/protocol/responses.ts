@@ -59,7 +59,7 @@ const entry = (writer: WireWriter, key: string, value: number): WireWriter =>
   writer.open(6, sizeOfField(key.length) + sizeOfField(value)).ascii(1, key);
 
 /** A `UUID` message: text in field 2, or the two halves in field 1. */
-export const encodeUuid = (uuid: string, form: UuidForm): Buffer => {
+const encodeUuid = (uuid: string, form: UuidForm): Buffer => {
   if (form === 'string') return new WireWriter(sizeOfField(uuid.length)).ascii(2, uuid).bytes;
   const bytes = uuidToBytes(uuid);
   const [high, low] = [bytes.readBigUInt64BE(0), bytes.readBigUInt64BE(8)];
