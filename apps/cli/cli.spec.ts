@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { countingIds, systemClock, systemTimers } from '#kernel';
+import { referencePage } from './reference.js';
 import { stubServer, withStatus } from './testing/stub-server.js';
 import { runCli } from './testing/terminal.js';
 import type { StubServer } from './testing/stub-server.js';
@@ -112,6 +114,15 @@ describe('help', () => {
       expect(ran.code).toBe(0);
       expect(ran.out).toContain(`Example:\n  escalon ${verb.join(' ')}`);
     }
+  });
+});
+
+describe('the reference page', () => {
+  it('says what the help says (node tools/cli-page.mjs writes it)', () => {
+    const sink = { isTerminal: false, write: () => undefined };
+    const ports = { clock: systemClock, timers: systemTimers, ids: countingIds() };
+    const page = referencePage({ out: sink, err: sink, env: {}, cwd: '/', ...ports });
+    expect(readFileSync('docs/reference/cli.md', 'utf8')).toBe(page);
   });
 });
 

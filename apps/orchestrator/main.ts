@@ -10,21 +10,24 @@ const fail = (error: unknown): never => {
   process.exit(1);
 };
 
+/**
+ * *Starting*: being told to stop ends the process at once, for nothing is served yet and what was recorded is safe.
+ * *Serving*: it stops in order, and a second word changes nothing. With `--exit-with-parent` the end of stdin is such a
+ * word, for then whoever started the process is gone.
+ */
 const main = async (): Promise<void> => {
   const config = readConfig(process.env);
+  let stop = (): void => process.exit(0);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
+  if (process.argv.includes('--exit-with-parent')) {
+    for (const gone of ['end', 'error']) process.stdin.resume().once(gone, () => stop());
+  }
   const orchestrator = await startOrchestrator(config, fail);
   let stopping: Promise<void> | undefined;
-  const stop = (): void => {
+  stop = () => {
     stopping ??= orchestrator.stop();
     stopping.then(() => process.exit(0), fail);
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
-  if (process.argv.includes('--exit-with-parent')) {
-    process.stdin.resume();
-    process.stdin.once('end', stop);
-    process.stdin.once('error', stop);
-  }
   process.stdout.write(`${JSON.stringify({ ready: true, url: orchestrator.url, port: orchestrator.port })}\n`);
 };
 
