@@ -150,9 +150,14 @@ export class Evaluator {
     return false;
   }
 
+  /**
+   * A reservation that was taken for granted and then failed frees what this decision missed, and no event tells of it: so
+   * the decision is made again.
+   */
   private async defer(job: ClusterJob, decision: Decision, cursor: Cursor): Promise<PartitionOutcome> {
     const { wakesOn, wakesAt } = decision;
     const waiting = wakesAt === undefined ? { wakesOn } : { wakesOn, wakesAt };
+    if (!(await this.parts.assumptions.cameTrue(decision.assumed))) return 'conflict';
     const last = job.lastDecision;
     const same = last?.partition === decision.partition && last.digest === reasonsDigest(decision);
     if (same) return waiting;
