@@ -44,7 +44,6 @@ export class Lifecycle {
     await this.positions.start();
     this.parts.view.start();
     await this.parts.view.whenReady();
-    this.parts.board.start();
     this.presence.start();
     this.progress.start();
     this.runner?.start();

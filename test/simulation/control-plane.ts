@@ -121,7 +121,6 @@ export class ControlPlane {
   async start(): Promise<void> {
     this.view.start();
     await this.view.whenReady();
-    this.board.start();
     this.up = true;
     await this.loop.start();
     this.around.note(this.name, 'serves');

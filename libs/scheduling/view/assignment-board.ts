@@ -4,21 +4,19 @@ import { JOB_STREAM_PREFIX } from '#jobs';
 import type { ClusterState, LiveExecution } from '#placement';
 import type { ClusterView } from './cluster-view.js';
 
-/** Everything that must be on a node now, and the point of the log at which that set last changed. */
+/**
+ * Everything that must be on a node now, and the point of the log at which that set last changed: the same in whichever
+ * process, so the newer of two sets has the higher revision. -1n while it never changed.
+ */
 export interface DesiredSet {
   readonly revision: bigint;
   readonly executions: readonly LiveExecution[];
 }
 
-/** An execution leaves the node's set. */
-const ENDS: ReadonlySet<string> = new Set([
-  'ExecutionSucceeded',
-  'ExecutionFailed',
-  'ExecutionLost',
-  'ExecutionCancelled',
-  'ReservationExpired',
-  'ReservationDeclined',
-]);
+/** An execution leaves the node's set by the node's own word: that is no news to it, and wakes no poll. */
+const OWN_ENDS: ReadonlySet<string> = new Set(['ExecutionSucceeded', 'ExecutionFailed', 'ReservationDeclined']);
+/** An execution leaves the node's set otherwise. */
+const ENDS: ReadonlySet<string> = new Set(['ExecutionLost', 'ExecutionCancelled', 'ReservationExpired']);
 /** What is wanted of each live execution of the job changes. */
 const TURNS: ReadonlySet<string> = new Set([
   'JobCancelRequested',
@@ -31,43 +29,47 @@ const TURNS: ReadonlySet<string> = new Set([
 
 /**
  * Tells each node's agent what to run, as soon as it changes: the desired state is in the log, and an agent that was away
- * finds it when it asks again.
+ * finds it when it asks again. It follows the view from the log's beginning, so it is made before the view starts.
+ *
+ * An agent ends what it is not told to run, so an old set would do harm: one that asks for the first time, or that knows a
+ * newer set from another process, is answered when this view has caught up with all that is stored.
  */
 export class AssignmentBoard {
   private readonly revisions = new Map<string, bigint>();
   private readonly nodeOf = new Map<string, string>();
   private readonly waiters = new Map<string, Set<() => void>>();
-  private base = -1n;
-  private stopListening: (() => void) | undefined;
+  private readonly stopFollowing: () => void;
 
   constructor(
     private readonly view: ClusterView,
     private readonly timers: Timers,
-  ) {}
-
-  /** To be called once the view is live. */
-  start(): void {
-    this.base = this.view.position;
-    for (const [nodeId, executions] of this.view.cluster.live) {
-      for (const executionId of executions.keys()) this.nodeOf.set(executionId, nodeId);
-    }
-    this.stopListening = this.view.listen((event) => this.hear(event));
+  ) {
+    this.stopFollowing = view.follow((event) => this.hear(event));
   }
 
+  /** Ends every wait. */
   stop(): void {
-    this.stopListening?.();
+    this.stopFollowing();
     for (const nodeId of [...this.waiters.keys()]) this.wake(nodeId);
   }
 
   desired(nodeId: string): DesiredSet {
     const executions = [...(this.view.cluster.live.get(nodeId)?.values() ?? [])];
-    return { revision: this.revisions.get(nodeId) ?? this.base, executions };
+    return { revision: this.revisions.get(nodeId) ?? -1n, executions };
   }
 
-  /** The desired set when it differs from the one at `after`, or after `wait` milliseconds as it then is. */
+  /**
+   * The desired set when it differs from the one at `after`, or after `wait` milliseconds as it then is. Rejects with
+   * `EventStoreUnavailable` when the set cannot be proved current.
+   */
   async next(nodeId: string, after: bigint | undefined, wait: Millis): Promise<DesiredSet> {
+    await this.view.whenReady();
     const now = this.desired(nodeId);
-    if (after === undefined || now.revision !== after || wait <= 0) return now;
+    if (after === undefined || after > now.revision) {
+      await this.view.current();
+      return this.desired(nodeId);
+    }
+    if (now.revision !== after || wait <= 0) return now;
     await this.change(nodeId, wait);
     return this.desired(nodeId);
   }
@@ -91,6 +93,8 @@ export class AssignmentBoard {
       const { executionId, nodeId } = event.data as { executionId: string; nodeId: string };
       this.nodeOf.set(executionId, nodeId);
       this.bump(nodeId, event.position);
+    } else if (OWN_ENDS.has(event.type)) {
+      this.nodeOf.delete((event.data as { executionId: string }).executionId);
     } else if (ENDS.has(event.type)) {
       const { executionId } = event.data as { executionId: string };
       const nodeId = this.nodeOf.get(executionId);
@@ -113,9 +117,6 @@ export class AssignmentBoard {
 }
 
 const nodesRunning = (cluster: ClusterState, jobId: string): string[] => {
-  const nodes: string[] = [];
-  for (const [nodeId, executions] of cluster.live) {
-    for (const execution of executions.values()) if (execution.jobId === jobId) nodes.push(nodeId);
-  }
-  return nodes;
+  const job = cluster.jobs.get(jobId) ?? cluster.ended.get(jobId)?.lingering;
+  return [...(job?.executions.values() ?? [])].map(({ nodeId }) => nodeId);
 };

@@ -8,19 +8,24 @@ import { PROJECT_STREAM_PREFIX } from '#projects';
 
 export type ViewListener = (event: RecordedEvent) => void;
 
+const FILTER = { streamPrefixes: [JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX] };
+
 /**
  * The cluster as the log tells it, held in memory and followed live. It is a cache: decisions made on it are proved by
  * the revision they name when they are stored.
  *
- * Modes. *Catching up*: from `start` until the log's end was reached once; listeners hear nothing yet. *Live*: each event
+ * Modes. *Catching up*: from `start` until the log's end was reached once; only `follow`ers hear of it. *Live*: each event
  * is applied and then told to the listeners, in log order. *Interrupted*: the store is away; `ready` is false until it
  * is back and caught up again. *Stopped*: after `stop`, or when an event could not be applied (`onFault`).
  */
 export class ClusterView {
   readonly cluster: ClusterState = emptyCluster();
   private readonly listeners = new Set<ViewListener>();
+  private readonly followers = new Set<ViewListener>();
+  private readonly returns = new Set<() => void>();
   private readonly revisions = new Map<string, bigint>();
   private readonly streamWaiters = new Map<string, { revision: bigint; resolve: () => void }[]>();
+  private positionWaiters: { position: Position; resolve: () => void }[] = [];
   private readyWaiters: (() => void)[] = [];
   private subscription: Subscription | undefined;
   private live = false;
@@ -33,13 +38,13 @@ export class ClusterView {
 
   /** Begins to follow the log from its start. */
   start(): void {
-    const filter = { streamPrefixes: [JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX] };
     this.subscription = this.store.subscribe(
-      { after: START, filter },
+      { after: START, filter: FILTER },
       {
         event: (event) => this.apply(event),
         caughtUp: () => this.becomeLive(),
-        interrupted: (down) => void (this.down = down),
+        // Whole again is not caught up again.
+        interrupted: (down) => void (this.down ||= down),
         failed: (error) => this.onFault(error),
       },
     );
@@ -71,6 +76,27 @@ export class ClusterView {
     return () => void this.listeners.delete(listener);
   }
 
+  /** Hears every event after it was applied, those of catching up as well; to be called before `start`. */
+  follow(follower: ViewListener): () => void {
+    this.followers.add(follower);
+    return () => void this.followers.delete(follower);
+  }
+
+  /** Called each time the view is whole again after an interruption; the answer ends that. */
+  onReturn(run: () => void): () => void {
+    this.returns.add(run);
+    return () => void this.returns.delete(run);
+  }
+
+  /** Resolves when everything that was stored before the call is applied. */
+  async current(): Promise<void> {
+    let last: Position | undefined;
+    for await (const { position } of this.store.readAll({ after: this.position, filter: FILTER })) last = position;
+    if (last === undefined || last <= this.position) return;
+    const position = last;
+    await new Promise<void>((resolve) => this.positionWaiters.push({ position, resolve }));
+  }
+
   /** Resolves when the stream's event of this revision (or a later one) was applied. */
   reached(stream: string, revision: bigint): Promise<void> {
     if ((this.revisions.get(stream) ?? -1n) >= revision) return Promise.resolve();
@@ -84,11 +110,13 @@ export class ClusterView {
   private apply(event: RecordedEvent): void {
     applyEvent(this.cluster, event);
     this.revisions.set(event.stream, event.revision);
+    for (const follower of this.followers) follower(event);
     if (this.live) for (const listener of this.listeners) listener(event);
     this.wake(event.stream, event.revision);
   }
 
   private wake(stream: string, revision: bigint): void {
+    if (this.positionWaiters.length > 0) this.wakeByPosition();
     const waiters = this.streamWaiters.get(stream);
     if (!waiters) return;
     const still = waiters.filter((waiter) => waiter.revision > revision);
@@ -97,9 +125,17 @@ export class ClusterView {
     for (const waiter of waiters) if (waiter.revision <= revision) waiter.resolve();
   }
 
+  private wakeByPosition(): void {
+    const waiters = this.positionWaiters;
+    this.positionWaiters = waiters.filter(({ position }) => position > this.position);
+    for (const { position, resolve } of waiters) if (position <= this.position) resolve();
+  }
+
   private becomeLive(): void {
+    const returned = this.live && this.down;
     this.live = true;
     this.down = false;
+    if (returned) for (const run of this.returns) run();
     const waiters = this.readyWaiters;
     this.readyWaiters = [];
     for (const resolve of waiters) resolve();
