@@ -1,12 +1,3 @@
-export { InventoryDto, parseInventory } from './inventory.dto.js';
-export {
-  DrainDto,
-  EnrollDto,
-  HeartbeatDto,
-  parseDrain,
-  parseEnrollment,
-  parseHeartbeat,
-  parseReason,
-  ReasonDto,
-} from './node-requests.dto.js';
-export { parsePolicy, PolicyDto } from './policy.dto.js';
+export { parseInventory } from './inventory.dto.js';
+export { parseDrain, parseEnrollment, parseHeartbeat, parseReason } from './node-requests.dto.js';
+export { parsePolicy } from './policy.dto.js';

@@ -1,2 +1,2 @@
-export { parseProjectConfig, ProjectConfigDto, QuotaDto } from './project.dto.js';
+export { parseProjectConfig } from './project.dto.js';
 export type { ProjectConfig } from './project.dto.js';
