@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigInvalid, readConfig } from './config.js';
+
+const GOOD = {
+  ESDB_URL: 'esdb://127.0.0.1:2113?tls=false',
+  DATABASE_URL: 'postgres://escalon@127.0.0.1/escalon',
+  ESCALON_SECRET: 'a secret that is long enough to sign with',
+};
+
+const mistakesOf = (change: Record<string, string>): readonly string[] => {
+  try {
+    readConfig({ ...GOOD, ...change });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigInvalid)) throw error;
+    return error.mistakes;
+  }
+};
+
+describe('the configuration', () => {
+  it('has a default for everything but the stores and the secret', () => {
+    expect(readConfig(GOOD)).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      roles: ['api', 'scheduler', 'projector'],
+      offlineAfter: 15,
+      lostAfter: 60,
+      schedulerLock: true,
+    });
+  });
+
+  it('names every mistake at once', () => {
+    const mistakes = mistakesOf({
+      ESDB_URL: 'http://127.0.0.1:2113',
+      DATABASE_URL: '',
+      PORT: '99999',
+      ESCALON_SECRET: 'short',
+      ESCALON_ROLES: 'api,cook',
+      LOG_LEVEL: 'loud',
+      ESCALON_LOST_AFTER: 'soon',
+    });
+    const names = [
+      'ESDB_URL',
+      'DATABASE_URL',
+      'PORT',
+      'ESCALON_SECRET',
+      'ESCALON_ROLES',
+      'LOG_LEVEL',
+      'ESCALON_LOST_AFTER',
+    ];
+    for (const name of names) expect(mistakes.some((mistake) => mistake.includes(name))).toBe(true);
+    expect(mistakes).toHaveLength(names.length);
+  });
+
+  it.each(['0', '65535'])('takes port %s', (port) => {
+    expect(readConfig({ ...GOOD, PORT: port }).port).toBe(Number(port));
+  });
+
+  it('refuses a port that is no whole number', () => {
+    expect(mistakesOf({ PORT: '80.5' })).toEqual([expect.stringContaining('whole number')]);
+  });
+
+  it('says when the file of the secret is not there', () => {
+    expect(mistakesOf({ ESCALON_SECRET_FILE: '/nowhere/secret' })).toEqual([
+      expect.stringContaining('/nowhere/secret'),
+    ]);
+  });
+});
