@@ -10,8 +10,8 @@ const COLUMNS = [
   ['name', 'name'],
   ['project', 'project'],
   ['since', 'since'],
-  ['why', 'reason'],
   ['id', 'jobId'],
+  ['why', 'reason'],
 ] as const;
 
 export const addQueue = (program: Command, io: Io): void => {
