@@ -25,7 +25,7 @@ export class Telemetry0002 implements MigrationInterface {
         key text NOT NULL,
         fingerprint text NOT NULL,
         status integer,
-        answer jsonb,
+        answer json,
         created_at timestamptz NOT NULL,
         PRIMARY KEY (account, key)
       )`);

@@ -1,3 +1,4 @@
+import { storableJson } from '../json-text.js';
 import { allColumns, keyColumns, snakeCase } from './table.js';
 import type { AnyRow, Column, Table } from './table.js';
 
@@ -54,24 +55,18 @@ const assignment = ([property]: Named): string => `${snakeCase(property)} = v.${
 const recordset = (columns: readonly Named[]): string =>
   `json_to_recordset($1::json) AS v(${columns.map(([property, { type }]) => `${snakeCase(property)} ${type}`).join(', ')})`;
 
-/** Postgres cannot hold NUL in text; it is shown as the replacement character. */
 const encoderOf = (columns: readonly Named[]): TableSql['encode'] => {
   const pairs = columns.map(([property]) => [property, snakeCase(property)] as const);
   return (rows) => {
-    const text = JSON.stringify(
+    return storableJson(
       rows.map((row) => {
         const record: Record<string, unknown> = {};
         for (const [property, name] of pairs) record[name] = row[property];
         return record;
       }),
     );
-    return text.includes('\\u0000') ? withoutNul(text) : text;
   };
 };
-
-/** Replaces the escape of NUL, but not an escaped backslash that happens to stand before `u0000`. */
-const withoutNul = (json: string): string =>
-  json.replace(/\\(\\|u0000)/g, (escape) => (escape === '\\u0000' ? '\\ufffd' : escape));
 
 const decoderOf = (columns: readonly Named[]): TableSql['decode'] => {
   const pairs = columns.map(([property, { type }]) => [property, snakeCase(property), type] as const);

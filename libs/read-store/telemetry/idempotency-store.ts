@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { storableJson } from '../json-text.js';
 import type { Clock, Millis } from '#kernel';
 
 /** Which request: keys of different accounts have nothing to do with each other. */
@@ -109,8 +110,8 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
 
   async finish({ account, key, fingerprint }: IdempotencyKey, { status, body }: KeptAnswer): Promise<void> {
     await this.source.query(
-      'UPDATE idempotency_keys SET status = $4, answer = $5::jsonb WHERE account = $1 AND key = $2 AND fingerprint = $3',
-      [account, key, fingerprint, status, JSON.stringify(body ?? null)],
+      'UPDATE idempotency_keys SET status = $4, answer = $5::json WHERE account = $1 AND key = $2 AND fingerprint = $3',
+      [account, key, fingerprint, status, storableJson(body ?? null)],
     );
   }
 

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { storableJson } from '../json-text.js';
 import type { Clock, Millis, Timer, Timers } from '#kernel';
 
 /** Where a store says that it could not write; nothing is lost by it but a moment's freshness. */
@@ -72,7 +73,7 @@ export class PostgresPresenceStore {
     this.underWay = batch;
     this.pending = new Map();
     try {
-      await this.source.query(UPSERT, [JSON.stringify(rowsOf(batch))]);
+      await this.source.query(UPSERT, [storableJson(rowsOf(batch))]);
       this.underWay = new Map();
     } catch (error) {
       for (const [nodeId, seen] of batch) if (!this.pending.has(nodeId)) this.pending.set(nodeId, seen);

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { storableJson } from '../json-text.js';
 import type { Clock, Millis, Timer, Timers } from '#kernel';
 import type { TelemetryLog } from './presence-store.js';
 
@@ -56,7 +57,7 @@ export class ProgressStore {
       at: new Date(at).toISOString(),
     }));
     try {
-      await this.source.query(UPSERT, [JSON.stringify(rows)]);
+      await this.source.query(UPSERT, [storableJson(rows)]);
     } catch (error) {
       for (const [executionId, one] of batch) if (!this.pending.has(executionId)) this.pending.set(executionId, one);
       this.log.warn({ err: error }, 'progress was not written, it is tried again');
