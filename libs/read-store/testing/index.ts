@@ -1,3 +1,4 @@
+export { applyAll } from './apply.js';
 export { storedContents } from './contents.js';
 export { projectInMemory } from './memory-tables.js';
 export type { TableContents } from './memory-tables.js';

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jobDecider, jobStream } from '#jobs';
+import { plusSeconds } from '#kernel';
+import { nodeStream } from '#nodes';
+import { NodeQueries, nodeEntities, nodesProjection } from '#nodes/read';
+import { projectStream } from '#projects';
+import { ProjectQueries, projectEntities, projectsProjection } from '#projects/read';
+import { InvalidCursor, InvalidFilter, openReadStore, poolOf } from '#read-store';
+import { applyAll, projectInMemory, recordedLog, startTestPostgres, storedContents } from '#read-store/testing';
+import {
+  aConfirmation,
+  aContract,
+  aDecision,
+  aGpu,
+  aJobSpec,
+  aPlacement,
+  aReport,
+  aSubmission,
+  aSuccess,
+  anInventory,
+  second,
+} from '#testing';
+import { JobQueries, jobEntities, jobsProjection } from './index.js';
+import type { DataSource } from 'typeorm';
+import type { RecordedEvent } from '#event-store';
+import type { JobCommand, JobEvent } from '#jobs';
+import type { NodeEvent } from '#nodes';
+import type { TestPostgres } from '#read-store/testing';
+
+/** The events that commands lead to, each decided on what the ones before left. */
+const historyOf = (commands: readonly JobCommand[]): JobEvent[] => {
+  let state = jobDecider.initialState();
+  return commands.flatMap((command) => {
+    const decision = jobDecider.decide(command, state);
+    if (decision.kind === 'rejected') throw new Error(decision.rejection.message);
+    for (const event of decision.events) state = jobDecider.evolve(state, event);
+    return decision.events;
+  });
+};
+
+const submission = (index: number): JobCommand =>
+  aSubmission({
+    jobId: `job-${index}`,
+    account: index % 2 === 0 ? 'ana' : 'bia',
+    spec: aJobSpec({
+      name: `name-${index % 3}`,
+      project: index % 2 === 0 ? 'demo' : 'reef',
+      priority: (index * 37) % 101,
+      labels: { index: String(index) },
+    }),
+    at: plusSeconds(second(0), Math.floor(index / 2)),
+  });
+
+const completed: readonly JobCommand[] = [
+  submission(0),
+  aPlacement(1, 1, { jobId: 'job-0' }),
+  aConfirmation(1, 2, { jobId: 'job-0' }),
+  aReport(1, 3, { type: 'start' }, { jobId: 'job-0' }),
+  aSuccess(1, 9, { jobId: 'job-0' }),
+];
+
+const deferral: JobEvent = {
+  type: 'PlacementDecided',
+  data: aDecision({
+    outcome: 'deferred',
+    considered: 2,
+    eligible: 0,
+    filtered: [
+      { reason: 'capacity.memory', side: 'job', never: false, nodes: 2, also: 0, asked: '64 GiB', best: '16 GiB' },
+    ],
+  }),
+};
+
+const nodeEvents: readonly NodeEvent[] = [
+  {
+    type: 'NodeEnrolled',
+    data: {
+      nodeId: 'node-1',
+      name: 'node-1',
+      owner: 'olga',
+      institution: 'usp',
+      inventory: anInventory({ gpus: [aGpu()] }),
+      policy: {},
+      at: second(0),
+    },
+  },
+  { type: 'NodeWentOnline', data: { at: second(1) } },
+  {
+    type: 'CapacityReserved',
+    data: {
+      executionId: 'job-0.1',
+      jobId: 'job-0',
+      project: 'demo',
+      contract: aContract({ cpu: 1.5, gpus: [{ id: 'gpu-0', share: 0.25, memory: 1024 }] }),
+      expiresAt: second(15),
+      at: second(1),
+    },
+  },
+];
+
+const COUNT = 25;
+
+describe('the queries', () => {
+  let postgres: TestPostgres;
+  let source: DataSource;
+  let jobs: JobQueries;
+  let log: RecordedEvent[];
+
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+    const entities = [...jobEntities, ...nodeEntities, ...projectEntities];
+    source = await openReadStore({ url: await postgres.database(), entities });
+    jobs = new JobQueries(source);
+    const entries: [string, { type: string; data: object }][] = historyOf(completed).map((event) => [
+      jobStream('job-0'),
+      event,
+    ]);
+    for (let index = 1; index < COUNT; index += 1) {
+      for (const event of historyOf([submission(index)])) entries.push([jobStream(`job-${index}`), event]);
+    }
+    entries.push([jobStream('job-1'), deferral]);
+    entries.push(...nodeEvents.map((event): [string, NodeEvent] => [nodeStream('node-1'), event]));
+    const configured = {
+      projectId: 'demo',
+      institution: 'usp',
+      members: ['*'],
+      quota: { cpu: 8 },
+      weight: 2,
+      at: second(0),
+    };
+    entries.push([projectStream('demo'), { type: 'ProjectConfigured', data: configured }]);
+    log = recordedLog(entries);
+    await applyAll(poolOf(source), [jobsProjection, nodesProjection, projectsProjection], log);
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await postgres.stop();
+  });
+
+  it('store exactly what the folds give', async () => {
+    for (const projection of [jobsProjection, nodesProjection, projectsProjection]) {
+      const events = log.filter(({ stream }) => projection.prefixes.some((prefix) => stream.startsWith(prefix)));
+      expect(await storedContents(poolOf(source), projection)).toEqual(projectInMemory(projection, events));
+    }
+  });
+
+  it('lists jobs newest first, page by page, each once', async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await jobs.list({ limit: '4', cursor });
+      expect(page.items.length).toBeLessThanOrEqual(4);
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next ?? undefined;
+    } while (cursor !== undefined);
+    expect(new Set(seen).size).toBe(COUNT);
+    expect(seen).toHaveLength(COUNT);
+    const [first, last] = [await jobs.get(seen[0]!), await jobs.get(seen.at(-1)!)];
+    expect(first!.submittedAt >= last!.submittedAt).toBe(true);
+  });
+
+  it('lists by state, project, node, name, type and time', async () => {
+    const ids = async (filter: object): Promise<string[]> =>
+      (await jobs.list({ ...filter, limit: 200 })).items.map(({ id }) => id);
+    expect(await ids({ state: 'completed' })).toEqual(['job-0']);
+    expect(await ids({ node: 'node-1' })).toEqual(['job-0']);
+    expect(await ids({ node: 'node-2' })).toEqual([]);
+    expect(await ids({ project: 'reef' })).toHaveLength(12);
+    expect(await ids({ name: 'name-0' })).toHaveLength(9);
+    expect(await ids({ name: 'name' })).toHaveLength(0);
+    expect(await ids({ type: 'service' })).toHaveLength(0);
+    expect(await ids({ since: second(12) })).toEqual(['job-24']);
+    expect(await ids({ project: 'reef', name: 'name-0', state: 'queued' })).toHaveLength(4);
+    expect(await ids({ visible: ['reef'], name: 'name-0' })).toHaveLength(4);
+    expect(await ids({ visible: [] })).toEqual([]);
+  });
+
+  it('refuses a cursor of another list and a condition that makes no sense', async () => {
+    const { next } = await jobs.list({ limit: 1 });
+    await expect(jobs.list({ cursor: next!, project: 'demo' })).rejects.toBeInstanceOf(InvalidCursor);
+    await expect(jobs.list({ cursor: 'garbage' })).rejects.toBeInstanceOf(InvalidCursor);
+    await expect(jobs.list({ since: 'yesterday' })).rejects.toBeInstanceOf(InvalidFilter);
+    await expect(jobs.list({ state: ['queued'] as unknown as string })).rejects.toBeInstanceOf(InvalidFilter);
+  });
+
+  it('shows a job with its spec, its instants in the kernel’s form and its revision as text', async () => {
+    const job = await jobs.get('job-0');
+    expect(job).toMatchObject({
+      state: 'completed',
+      progress: 1,
+      attempt: 1,
+      nodeId: 'node-1',
+      submittedAt: second(0),
+    });
+    expect(job).toMatchObject({ endedAt: second(9), spec: { name: 'name-0' }, labels: { index: '0' } });
+    expect(job!.revision).toBe(String(historyOf(completed).length - 1));
+    expect(job).not.toHaveProperty('recentEvents');
+    expect(job).not.toHaveProperty('liveRunning');
+    expect((await jobs.list({ state: 'completed' })).items[0]).not.toHaveProperty('spec');
+    expect(await jobs.get('nobody')).toBeUndefined();
+  });
+
+  it('shows movements, decisions and tries', async () => {
+    const timeline = (await jobs.timeline('job-0')).items;
+    expect(timeline.map(({ revision }) => revision)).toEqual(timeline.map((_row, index) => String(index)));
+    expect(timeline.at(-1)).toMatchObject({ type: 'JobCompleted', title: 'Completed', actor: 'ana', at: second(9) });
+    expect((await jobs.decisions('job-1')).items).toEqual([deferral.data]);
+    expect(await jobs.decision('job-1', 1)).toEqual(deferral.data);
+    expect(await jobs.decision('job-1', 2)).toBeUndefined();
+    expect(await jobs.decision('job-1', Number.NaN)).toBeUndefined();
+    const [execution] = (await jobs.executions('job-0')).items;
+    expect(execution).toMatchObject({
+      executionId: 'job-0.1',
+      state: 'succeeded',
+      startedAt: second(3),
+      endedAt: second(9),
+    });
+  });
+
+  it('shows the queue by priority, then by waiting time, page by page', async () => {
+    const all = (await jobs.queue({ limit: 200 })).items;
+    expect(all).toHaveLength(COUNT - 1);
+    const order = all.map(({ priority, since }) => `${String(1000 - priority)} ${since}`);
+    expect(order).toEqual([...order].sort());
+    const pages: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await jobs.queue({ limit: 5, cursor });
+      pages.push(...page.items.map(({ jobId }) => jobId));
+      if (page.next === null) break;
+      cursor = page.next;
+    }
+    expect(pages).toEqual(all.map(({ jobId }) => jobId));
+    const waiting = all.find(({ jobId }) => jobId === 'job-1');
+    expect(waiting?.reason).toMatch(/64 GiB/);
+    expect(waiting?.reasons).toEqual((deferral.data as { filtered: unknown }).filtered);
+    expect((await jobs.queue({ project: 'reef' })).items.every(({ project }) => project === 'reef')).toBe(true);
+  });
+
+  it('shows nodes with what is reserved and free, and when they were seen', async () => {
+    const nodes = new NodeQueries(source);
+    await source.query(`INSERT INTO node_presence VALUES ('node-1', '${second(30)}', '{"load": 1}')`);
+    const { items, next } = await nodes.list({});
+    expect(next).toBeNull();
+    expect(items[0]).toMatchObject({
+      id: 'node-1',
+      state: 'online',
+      executions: 1,
+      lastSeenAt: second(30),
+      revision: '2',
+    });
+    expect(items[0]?.capacity.reserved).toMatchObject({ cpu: 1.5, gpus: [{ id: 'gpu-0', share: 0.25, memory: 1024 }] });
+    expect(items[0]?.capacity.free).toMatchObject({ cpu: 6.5, gpus: [{ id: 'gpu-0', share: 0.75 }] });
+    expect((await nodes.get('node-1'))?.claims).toMatchObject([{ executionId: 'job-0.1', releasedAt: null }]);
+    expect((await nodes.timeline('node-1')).items.map(({ title }) => title)).toEqual([
+      'Enrolled for olga of usp',
+      'Came online',
+    ]);
+    expect(await nodes.get('nobody')).toBeUndefined();
+  });
+
+  it('shows projects', async () => {
+    const projects = new ProjectQueries(source);
+    expect((await projects.list()).items).toMatchObject([{ id: 'demo', quota: { cpu: 8 }, weight: 2, revision: '0' }]);
+    expect(await projects.get('demo')).toMatchObject({ institution: 'usp', members: ['*'] });
+  });
+});
