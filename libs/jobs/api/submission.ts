@@ -15,6 +15,7 @@ import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { parseJobSpec } from './job-file.js';
+import { notEnforced, notOffered } from './not-offered.js';
 
 /** Looks a project up in its stream, for one that the view has not seen yet. */
 export const PROJECT_LOOKUP = Symbol('ProjectLookup');
@@ -44,6 +45,8 @@ export class JobSubmissions {
     const parsed = parseJobSpec(input);
     if (!parsed.ok) throw invalid(parsed.errors);
     const { spec } = parsed;
+    const refused = notOffered(spec);
+    if (refused.length > 0) throw invalid(refused);
     const project = await this.projectFor(spec.project, caller);
     const jobId = key === undefined ? this.ids.next() : keyedId(caller.account, key);
     const command = {
@@ -60,7 +63,8 @@ export class JobSubmissions {
     const outcome: Handled<JobState> = await this.commands.execute(new ExecuteJob(jobId, command, context));
     const { state, position } = doneOrThrow(outcome);
     const request = plannedRequest({ jobId, spec, account: caller.account, institution: project.institution });
-    const warnings = [...parsed.warnings, ...neverReasons(request, this.view.cluster).map(neverWarning)];
+    const never = neverReasons(request, this.view.cluster).map(neverWarning);
+    const warnings = [...parsed.warnings, ...notEnforced(spec), ...never];
     return { submission: { id: jobId, evaluationId: state.evaluationId, revision: '0', warnings }, position };
   }
 

@@ -1,0 +1,27 @@
+import type { ProblemItem } from '#contracts';
+import type { JobSpec } from '../domain/job-spec.js';
+
+/**
+ * What a job file can say and this version cannot do. It is refused: a job that runs before the one it depends on, or a
+ * service that ends after one run, would be worse than none.
+ */
+export const notOffered = (spec: JobSpec): ProblemItem[] => {
+  const items: ProblemItem[] = [];
+  if (spec.type !== 'batch') {
+    items.push({ pointer: '/type', code: 'NOT_ALLOWED', message: `"${spec.type}" is not offered yet; use "batch"` });
+  }
+  if (spec.dependsOn.length > 0) {
+    items.push({
+      pointer: '/dependsOn',
+      code: 'NOT_ALLOWED',
+      message: 'is not offered yet; submit the job when the other has ended',
+    });
+  }
+  return items;
+};
+
+/** Limits that are kept on record and not enforced yet. */
+export const notEnforced = ({ timeouts }: JobSpec): string[] => {
+  const names = (['queue', 'total'] as const).filter((name) => timeouts[name] !== undefined);
+  return names.map((name) => `timeouts.${name} is recorded, but not enforced yet`);
+};
