@@ -8,14 +8,10 @@ export const addUp = (program: Command, io: Io): void => {
     .command('up')
     .summary('run the whole system on this machine')
     .description(
-      'Runs event store, Postgres, control plane, page and one agent for this machine; a second start resumes.\n' +
+      'Runs event store, Postgres, control plane and one agent for this machine; a second start resumes.\n' +
         'ESDB_URL and DATABASE_URL name servers of your own instead of the embedded ones.',
     )
-    .option(
-      '--port <port>',
-      'port of the API and the page on 127.0.0.1; 0 takes a free one (default: PORT or 8080)',
-      portOf,
-    )
+    .option('--port <port>', 'port of the API on 127.0.0.1; 0 takes a free one (default: PORT or 8080)', portOf)
     .option('--no-agent', 'run no agent here')
     .option('--name <node>', 'name of this node (default: from the host name)')
     .addHelpText('after', '\nExample:\n  escalon up --port 0')

@@ -86,7 +86,7 @@ export const embeddedPostgres = (ports: ServicePorts): AddressedService => {
   };
 };
 
-/** The control plane: API, scheduler, projector, page. */
+/** The control plane: API, scheduler, projector. */
 export const controlPlane = (
   ports: ServicePorts,
   port: number,

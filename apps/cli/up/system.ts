@@ -15,7 +15,7 @@ import type { AddressedService, ServicePorts } from './services.js';
 
 export interface UpOptions {
   readonly data: string;
-  /** Port of the API and the page on 127.0.0.1; 0 takes a free one. */
+  /** Port of the API on 127.0.0.1; 0 takes a free one. */
   readonly port: number;
   readonly agent: boolean;
   /** The node's name; from the host's when absent. */
