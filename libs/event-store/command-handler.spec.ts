@@ -88,6 +88,22 @@ describe('CommandHandler', () => {
     });
   });
 
+  it('begins a stream without reading it, and reads one that turns out to be there', async () => {
+    const { handler, store, other, log } = setUp();
+    const reads: string[] = [];
+    const readStream = store.readStream.bind(store);
+    store.readStream = (stream, options) => {
+      reads.push(stream);
+      return readStream(stream, options);
+    };
+    expect(await handler.handle('purse-1', put('a', 5), context)).toMatchObject({ revision: 0n });
+    expect(reads).toEqual([]);
+    await new CommandHandler(purse, other, countingIds(1)).handle('purse-2', put('a', 3), context);
+    expect(await handler.handle('purse-2', put('b', 4), context)).toMatchObject({ revision: 1n, state: { amount: 7 } });
+    expect(reads).toEqual(['purse-2']);
+    expect(log.events).toHaveLength(3);
+  });
+
   it('answers a refusal as a value and stores nothing', async () => {
     const { handler, log } = setUp();
     const handled = await handler.handle('purse-1', take(1), context);

@@ -141,9 +141,9 @@ export class CommandHandler<C, E extends StreamEvent, S> {
   }
 
   private async turn(stream: string, batch: readonly Pending<C, S>[]): Promise<void> {
-    const kept = this.cache.get(stream);
-    let known = kept ?? (await this.readOn(stream, undefined));
-    let current = kept === undefined;
+    // A stream that is not kept is taken for a new one first: most are, and the append says so if not.
+    let known = this.cache.get(stream) ?? this.nothing();
+    let current = false;
     for (let conflicts = 0; conflicts <= this.maxConflicts;) {
       const plan = this.plan(batch, known);
       if (plan.events.length === 0) {
@@ -209,9 +209,13 @@ export class CommandHandler<C, E extends StreamEvent, S> {
     return { id: this.ids.next(), type, data, metadata };
   }
 
+  private nothing(): Known<S> {
+    return { state: this.decider.initialState(), revision: undefined, position: START };
+  }
+
   /** Folds what was stored after the known revision. Starts over when the stream was truncated beyond it. */
   private async readOn(stream: string, from: Known<S> | undefined): Promise<Known<S>> {
-    let known = from ?? { state: this.decider.initialState(), revision: undefined, position: START };
+    let known = from ?? this.nothing();
     const next = (known.revision ?? -1n) + 1n;
     for await (const recorded of this.store.readStream(stream, { from: next })) {
       if (from?.revision !== undefined && known === from && recorded.revision !== next) {
