@@ -1,6 +1,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import type { CallOptions, Metadata } from '@grpc/grpc-js';
+import type { CallOptions, ClientReadableStream, Metadata } from '@grpc/grpc-js';
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { EventStoreUnavailable } from '../port.js';
 import { Stalled } from './patience.js';
@@ -13,9 +14,15 @@ export class ConnectionClosed extends EventStoreUnavailable {
   }
 }
 
+const READ = '/event_store.client.streams.Streams/Read';
+const serialized = (request: ReadReq): Buffer => Buffer.from(request.serializeBinary());
+const asTheyCame = (bytes: Buffer): Buffer => bytes;
+
 /** The generated calls of the Streams service on one channel. */
 export interface Channel {
   readonly streams: StreamsClient;
+  /** The answers as they came: `AnswerDecoder` reads them. */
+  read(request: ReadReq): ClientReadableStream<Buffer>;
   /** Credentials and header of a call, without a deadline: our own timers bound every wait. */
   callArguments(): [Metadata, CallOptions];
   /** Tells that a call failed, so that a lost or silent connection is made anew (to the leader, when the error names it). */
@@ -47,9 +54,12 @@ export class Connection {
     try {
       const streams = await client['execute'](streamsGrpc.StreamsClient, 'Streams', (made) => Promise.resolve(made));
       this.streams = streams;
+      const callArguments = (): [Metadata, CallOptions] =>
+        client['callArguments']({ requiresLeader: true }, { deadline: Infinity });
       return {
         streams,
-        callArguments: () => client['callArguments']({ requiresLeader: true }, { deadline: Infinity }),
+        read: (request) => streams.makeServerStreamRequest(READ, serialized, asTheyCame, request, ...callArguments()),
+        callArguments,
         failed: (error) => this.failed(client, streams, error),
       };
     } catch (error) {

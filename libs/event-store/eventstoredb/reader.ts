@@ -2,12 +2,12 @@ import { EventStoreUnavailable, START } from '../port.js';
 import { ConnectionClosed } from './connection.js';
 import { explain, isFinal } from './explain.js';
 import { Patience, within } from './patience.js';
-import { recordedEvent } from './records.js';
 import { allRequest, headRequest, streamRequest } from './requests.js';
 import type { Millis, Random, Timers } from '#kernel';
-import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { EventFilter, Position, RecordedEvent } from '../port.js';
 import type { Connection } from './connection.js';
+import type { AnswerDecoder, ReadAnswer } from './records.js';
 import type { StreamStart } from './requests.js';
 
 export interface ReaderOptions {
@@ -32,6 +32,7 @@ const SCAN_FACTOR = 6;
 export class Reader {
   constructor(
     private readonly connection: Connection,
+    private readonly decoder: AnswerDecoder,
     private readonly options: ReaderOptions,
   ) {}
 
@@ -78,8 +79,7 @@ export class Reader {
 
   /** As `head`, with one try: for who has a better use for a failure than to wait. */
   async headNow(): Promise<Position> {
-    for await (const answer of this.call(headRequest(), this.options.timeout / TRIES_PER_TIMEOUT)) {
-      const event = recordedEvent(answer);
+    for await (const { event } of this.call(headRequest(), this.options.timeout / TRIES_PER_TIMEOUT)) {
       if (event) return event.position;
     }
     return START;
@@ -101,8 +101,7 @@ export class Reader {
         if (!page) return;
         let received = 0;
         try {
-          for await (const answer of this.call(page, timeout / TRIES_PER_TIMEOUT)) {
-            const event = recordedEvent(answer);
+          for await (const { event } of this.call(page, timeout / TRIES_PER_TIMEOUT)) {
             if (!event) continue;
             received += 1;
             // The first event of the next page of the log is the last of this one.
@@ -131,19 +130,19 @@ export class Reader {
   }
 
   /** One call, which fails after `silence` milliseconds without an answer. A consumer that is slow holds the server back; one that leaves cancels. */
-  private async *call(request: ReadReq, silence: Millis): AsyncIterable<ReadResp> {
+  private async *call(request: ReadReq, silence: Millis): AsyncIterable<ReadAnswer> {
     const { timers } = this.options;
     const channel = await within(timers, silence, 'a connection', this.connection.channel());
-    const call = channel.streams.read(request, ...channel.callArguments());
+    const call = channel.read(request);
     // Cancelling is told as an error after the iterator has gone.
     call.on('error', () => undefined);
-    const answers = call[Symbol.asyncIterator]() as AsyncIterator<ReadResp, undefined>;
+    const answers = call[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
     try {
       for (;;) {
         const next = await within(timers, silence, 'a read', answers.next());
         this.connection.answered();
         if (next.done) return;
-        yield next.value;
+        yield this.decoder.decode(next.value);
       }
     } catch (error) {
       channel.failed(error as Error);

@@ -4,6 +4,7 @@ import { BatchStream } from './batch-stream.js';
 import { Connection, forReads, serverOf } from './connection.js';
 import { Health } from './health.js';
 import { Reader } from './reader.js';
+import { AnswerDecoder } from './records.js';
 import { EventStoreSubscription } from './subscription.js';
 import type { Clock, Millis, Random, Timers } from '#kernel';
 import type {
@@ -56,6 +57,7 @@ class EventStoreDb implements ConnectedEventStore {
   private readonly batches: BatchStream;
   private readonly appender: Appender;
   private readonly reader: Reader;
+  private readonly decoder = new AnswerDecoder();
   private readonly subscriptions = new Set<EventStoreSubscription>();
   private readonly timeout: Millis;
   private closed = false;
@@ -68,7 +70,7 @@ class EventStoreDb implements ConnectedEventStore {
     this.writes = new Connection(connectionString, this.health);
     this.reads = new Connection(forReads(connectionString), this.health);
     this.batches = new BatchStream(this.writes, timers, random);
-    this.reader = new Reader(this.reads, { timers, random, timeout: this.timeout });
+    this.reader = new Reader(this.reads, this.decoder, { timers, random, timeout: this.timeout });
     const maxInFlight = options.maxInFlight ?? 64;
     this.appender = new Appender(this.batches, this.reader, {
       timers,
@@ -105,6 +107,7 @@ class EventStoreDb implements ConnectedEventStore {
     const subscription = new EventStoreSubscription(
       this.reads,
       this.reader,
+      this.decoder,
       { after, filter, timers, random, idle, timeout: this.timeout },
       subscriber,
       (ended) => void this.subscriptions.delete(ended),

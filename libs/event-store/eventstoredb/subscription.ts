@@ -1,13 +1,12 @@
 import { EventStoreUnavailable } from '../port.js';
 import { within } from './patience.js';
-import { recordedEvent } from './records.js';
 import { subscribeRequest } from './requests.js';
 import type { Millis, Random, Timers } from '#kernel';
-import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import type { EventFilter, Position, Subscriber, Subscription } from '../port.js';
 import type { Connection } from './connection.js';
 import type { Reader } from './reader.js';
+import type { AnswerDecoder } from './records.js';
 
 export interface SubscriptionOptions {
   readonly after: Position;
@@ -25,7 +24,7 @@ const RESUBSCRIBE_AFTER = 100;
 
 /** What the next turn of the loop has to deal with. */
 type Arrival =
-  | { readonly kind: 'answer'; readonly answer: ReadResp }
+  | { readonly kind: 'answer'; readonly answer: Buffer }
   | { readonly kind: 'idle' }
   | { readonly kind: 'lost'; readonly error: Error }
   | { readonly kind: 'stopped' };
@@ -59,6 +58,7 @@ export class EventStoreSubscription implements Subscription {
   constructor(
     private readonly connection: Connection,
     private readonly reader: Reader,
+    private readonly decoder: AnswerDecoder,
     private readonly options: SubscriptionOptions,
     private readonly subscriber: Subscriber,
     onEnd: (subscription: EventStoreSubscription) => void,
@@ -108,7 +108,7 @@ export class EventStoreSubscription implements Subscription {
     const connecting = within(timers, timeout, 'a connection', this.connection.channel());
     const channel = await this.unlessStopped(connecting);
     if (!channel) return;
-    const call = channel.streams.read(subscribeRequest(this.position, filter), ...channel.callArguments());
+    const call = channel.read(subscribeRequest(this.position, filter));
     call.on('error', () => undefined);
     try {
       await this.take(call);
@@ -121,8 +121,8 @@ export class EventStoreSubscription implements Subscription {
     }
   }
 
-  private async take(call: ClientReadableStream<ReadResp>): Promise<void> {
-    const answers = call[Symbol.asyncIterator]() as AsyncIterator<ReadResp, undefined>;
+  private async take(call: ClientReadableStream<Buffer>): Promise<void> {
+    const answers = call[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
     let next: Promise<Arrival> | undefined;
     while (!this.stopping) {
       next ??= arrival(answers);
@@ -154,19 +154,19 @@ export class EventStoreSubscription implements Subscription {
     this.subscriber.interrupted?.(false);
   }
 
-  private async hand(answer: ReadResp): Promise<void> {
-    const event = recordedEvent(answer);
+  private async hand(answer: Buffer): Promise<void> {
+    const { event, checkpoint, caughtUp } = this.decoder.decode(answer);
     if (event && event.position > this.position) {
       await this.tell(() => this.subscriber.event(event));
       this.position = event.position;
     }
-    const checkpoint = answer.getCheckpoint();
-    if (checkpoint) await this.considered(BigInt(checkpoint.getCommitPosition()));
-    if (answer.hasCaughtUp()) await this.caughtUp();
+    if (checkpoint !== undefined) await this.considered(checkpoint);
+    if (caughtUp) await this.caughtUp();
   }
 
   /** A server's checkpoint may lie beyond the newest event; a stored position must not, so the head bounds it. */
   private async considered(position: Position): Promise<void> {
+    if (position <= this.position) return;
     if (position > this.knownHead) {
       const head = await this.unlessStopped(this.reader.headNow().catch(() => undefined));
       this.knownHead = head ?? this.knownHead;
@@ -254,7 +254,7 @@ export class EventStoreSubscription implements Subscription {
 }
 
 /** The next answer as a value, so that it can be awaited more than once. */
-const arrival = (answers: AsyncIterator<ReadResp, undefined>): Promise<Arrival> =>
+const arrival = (answers: AsyncIterator<Buffer, undefined>): Promise<Arrival> =>
   answers.next().then(
     (next): Arrival =>
       next.done
