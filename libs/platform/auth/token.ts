@@ -35,11 +35,20 @@ export const issueToken = async (secret: string, claims: TokenClaims, expiresAt?
 };
 
 /** The claims of a token that this secret signed, or undefined for any other text; faults are thrown. */
-export const verifyToken = async (secret: string, token: string, now: Millis): Promise<TokenClaims | undefined> => {
+export const verifyToken = async (secret: string, token: string, now: Millis): Promise<TokenClaims | undefined> =>
+  (await readToken(secret, token, now))?.claims;
+
+/** As `verifyToken`, with the moment from which on the token is not valid any more. */
+export const readToken = async (
+  secret: string,
+  token: string,
+  now: Millis,
+): Promise<{ readonly claims: TokenClaims; readonly expiresAt: Millis } | undefined> => {
   try {
     const options = { issuer: ISSUER, algorithms: [ALGORITHM], currentDate: new Date(now) };
     const { payload } = await jwtVerify(token, keyOf(secret), options);
-    return claimsOf(payload);
+    const claims = claimsOf(payload);
+    return claims && { claims, expiresAt: payload.exp === undefined ? Infinity : payload.exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Clock } from '#kernel';
-import { verifyToken } from '../auth/token.js';
+import { TokenVerifier } from '../auth/token-verifier.js';
 import type { Role } from '../auth/token.js';
 import { CLOCK, SIGNING_SECRET } from '../ports/tokens.js';
 import { ALLOWED_ROLES, PUBLIC, requestOf } from './caller.js';
@@ -12,11 +12,15 @@ import { ProblemException } from './problem-exception.js';
 /** Lets nothing through without a valid token, except what is marked public; then looks at the role. */
 @Injectable()
 export class AuthGuard implements CanActivate {
+  private readonly tokens: TokenVerifier;
+
   constructor(
     private readonly reflector: Reflector,
-    @Inject(SIGNING_SECRET) private readonly secret: string,
+    @Inject(SIGNING_SECRET) secret: string,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  ) {
+    this.tokens = new TokenVerifier(secret);
+  }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
@@ -35,7 +39,7 @@ export class AuthGuard implements CanActivate {
 
   private async callerOf(request: AuthenticatedRequest): Promise<Caller> {
     const token = bearerToken(request.headers.authorization);
-    const caller = token === undefined ? undefined : await verifyToken(this.secret, token, this.clock.now());
+    const caller = token === undefined ? undefined : await this.tokens.verify(token, this.clock.now());
     if (!caller) {
       throw new ProblemException(
         'UNAUTHENTICATED',
