@@ -113,6 +113,19 @@ describe('the projection runner', () => {
     expect(await storedContents(pool, projection)).toEqual(expected(projection));
     await until(() => runner.state().current);
     expect(await checkpoint()).toBe(log.head());
+    const status = async (): Promise<object | undefined> =>
+      (await readProjectionStatus(pool, store, [projection], systemClock))[0];
+    expect(await status()).toMatchObject({
+      state: 'live',
+      lagEvents: 0,
+      lagSeconds: 0,
+      lastError: null,
+      rebuild: null,
+    });
+    await runner.stop();
+    runners.splice(0);
+    expect(await status()).toMatchObject({ state: 'idle', position: log.head().toString() });
+    expect(await readProjectionStatus(pool, store, [other], systemClock)).toMatchObject([{ state: 'new' }]);
   });
 
   it('applies an event that is delivered twice once', async () => {
