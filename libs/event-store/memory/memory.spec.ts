@@ -91,6 +91,29 @@ describe('MemoryEventStore faults', () => {
     expect(recorder.told).toEqual(['down', 'up', 0, 1, 'caughtUp']);
   });
 
+  it('is cut off for a span: nothing is stored or read, and subscriptions go on where they were', async () => {
+    const { time, log, store } = setUp();
+    await mustAppend(store, 's', [numbered(0)]);
+    const [early, late] = [new Recorder(), new Recorder()];
+    store.subscribe({ after: START }, early);
+    await time.advanceAsync(0);
+    store.cutOff(60_000);
+    store.subscribe({ after: START }, late);
+    const append = expect(store.append('s', [numbered(1)], 0n)).rejects.toThrow(EventStoreUnavailable);
+    const read = expect(store.head()).rejects.toThrow(EventStoreUnavailable);
+    const other = new MemoryEventStore({ log });
+    await mustAppend(other, 's', [numbered(2)], 0n);
+    await time.advanceAsync(59_999);
+    await Promise.all([append, read]);
+    expect(early.told).toEqual([0, 'caughtUp', 'down']);
+    expect(late.told).toEqual(['down']);
+    await time.advanceAsync(1);
+    await mustAppend(store, 's', [numbered(3)], 1n);
+    await time.advanceAsync(0);
+    expect(early.told).toEqual([0, 'caughtUp', 'down', 'up', 2, 'caughtUp', 3]);
+    expect(late.told).toEqual(['down', 'up', 0, 2, 'caughtUp', 3]);
+  });
+
   it('stops during an interruption', async () => {
     const { time, store } = setUp({ delivery: { kind: 'interrupt', outage: 1e6 } });
     await mustAppend(store, 's', [numbered(0)]);

@@ -29,6 +29,9 @@ export interface MemoryEventStoreOptions {
   readonly log?: MemoryLog;
 }
 
+/** How long a caller waits until it knows that the server is out of reach. */
+const NOTICED_AFTER: Millis = 500;
+
 /**
  * An event store in memory, with the same rules as the real one and faults on command. It uses no clock and no random
  * source but those it is given, and delivers through promises, so a run under a fake clock is the same each time.
@@ -40,6 +43,7 @@ export class MemoryEventStore implements EventStore {
   private readonly faults: MemoryFaults;
   private readonly subscriptions = new Set<MemorySubscription>();
   private state: 'open' | 'closed' | 'crashed' = 'open';
+  private awayUntil: Millis = -Infinity;
 
   constructor(options: MemoryEventStoreOptions = {}) {
     this.clock = options.clock ?? systemClock;
@@ -51,6 +55,7 @@ export class MemoryEventStore implements EventStore {
   async append(stream: string, events: readonly NewEvent[], expected: ExpectedRevision): Promise<AppendResult> {
     const encoded = encodeEvents(events);
     await this.open();
+    if (this.away) await this.refuse(`the event store cannot be reached for an append to ${stream}`);
     const fault = this.faults.append?.(stream, events);
     const answer = fault
       ? await this.appendWithFault(fault, stream, encoded, expected)
@@ -97,6 +102,7 @@ export class MemoryEventStore implements EventStore {
     );
     if (this.state === 'crashed') subscription.cut();
     else this.subscriptions.add(subscription);
+    if (this.away) subscription.cutOff(this.awayUntil - this.clock.now());
     return subscription;
   }
 
@@ -114,6 +120,21 @@ export class MemoryEventStore implements EventStore {
   crash(): void {
     this.state = 'crashed';
     for (const subscription of this.subscriptions) subscription.cut();
+  }
+
+  /** The server is out of reach for a span: appends and reads reject, subscriptions are interrupted and then resume. */
+  cutOff(span: Millis): void {
+    this.awayUntil = this.clock.now() + span;
+    for (const subscription of this.subscriptions) subscription.cutOff(span);
+  }
+
+  private get away(): boolean {
+    return this.clock.now() < this.awayUntil;
+  }
+
+  private async refuse(message: string): Promise<never> {
+    await this.pass(NOTICED_AFTER);
+    throw new EventStoreUnavailable(message);
   }
 
   private store(stream: string, events: readonly EncodedEvent[], expected: ExpectedRevision): AppendResult {
@@ -151,6 +172,7 @@ export class MemoryEventStore implements EventStore {
 
   private async beforeRead(stream: string): Promise<void> {
     await this.open();
+    if (this.away) await this.refuse(`the event store cannot be reached for a read of ${stream}`);
     const fault = this.faults.read?.(stream);
     if (fault) await this.pass(fault.kind === 'delay' ? fault.by : fault.after);
     if (fault?.kind === 'fail') throw new EventStoreUnavailable(`the event store did not answer a read of ${stream}`);

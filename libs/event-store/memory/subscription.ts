@@ -1,5 +1,5 @@
 import { matchesFilter } from '../filter.js';
-import type { Timers } from '#kernel';
+import type { Millis, Timers } from '#kernel';
 import type { EventFilter, Position, RecordedEvent, Subscriber, Subscription } from '../port.js';
 import type { MemoryFaults } from './faults.js';
 import type { MemoryLog } from './log.js';
@@ -27,6 +27,7 @@ export class MemorySubscription implements Subscription {
   private toldCaughtUp = false;
   /** Events passed over since the subscriber was last told a position. */
   private skipped = 0;
+  private outage: Millis | undefined;
   private readonly ended: Promise<void>;
   private readonly unwatch: () => void;
 
@@ -53,10 +54,17 @@ export class MemorySubscription implements Subscription {
     this.wake?.();
   }
 
+  /** The connection is lost now, or after the handler under way, and whole again after `outage`. */
+  cutOff(outage: Millis): void {
+    this.outage = outage;
+    this.wake?.();
+  }
+
   private async run(): Promise<void> {
     try {
       await Promise.resolve();
       while (!this.stopped) {
+        if (this.outage !== undefined) await this.sitOut(this.outage);
         const event = this.log.events[this.index];
         if (event) await this.consider(event);
         else await this.atEnd();
@@ -67,6 +75,11 @@ export class MemorySubscription implements Subscription {
       this.cut();
       this.onEnd(this);
     }
+  }
+
+  private async sitOut(outage: Millis): Promise<void> {
+    this.outage = undefined;
+    await this.interrupt(outage);
   }
 
   private async consider(event: RecordedEvent): Promise<void> {
