@@ -26,7 +26,13 @@ export interface SchedulerParts {
 
 /** Events of a job that ask for a look at that job. */
 const LOOKS: ReadonlySet<string> = new Set(['JobSubmitted', 'JobRequeued', 'JobResumed', 'JobPriorityChanged']);
-const ENDS: ReadonlySet<string> = new Set(['JobCompleted', 'JobFailed', 'JobCancelled', 'JobPaused']);
+const ENDS: ReadonlySet<string> = new Set([
+  'JobCompleted',
+  'JobFailed',
+  'JobCancelled',
+  'JobCancelRequested',
+  'JobPaused',
+]);
 
 /** Faults of one job in a row: 1 s, 2 s, 4 s … 30 s between the tries. */
 const FAULT_DELAY = { first: 1_000, most: 30_000 };
@@ -46,7 +52,8 @@ const MOST_CONFLICTS = 10;
  */
 export class Scheduler {
   private readonly ready = new Heap<Ready>(isBefore);
-  private readonly queued = new Set<string>();
+  /** The turn of each job that is ready; a turn in the heap that is not this one is passed over. */
+  private readonly queued = new Map<string, Ready>();
   private readonly inFlight = new Map<string, Promise<void>>();
   private readonly askedAgain = new Map<string, string>();
   private readonly waiting = new WaitingJobs();
@@ -103,6 +110,8 @@ export class Scheduler {
     const jobId = event.stream.slice(JOB_STREAM_PREFIX.length);
     if (LOOKS.has(event.type)) this.ask(jobId, event.type);
     else if (ENDS.has(event.type)) this.forget(jobId);
+    // Placed by another process: a quota of jobs counts it now, so it may have more.
+    else if (event.type === 'ExecutionReserved' && this.waiting.has(jobId)) this.ask(jobId, event.type);
   }
 
   private ask(jobId: string, trigger: string): void {
@@ -112,19 +121,27 @@ export class Scheduler {
 
   private enqueue(jobId: string, trigger: string): void {
     const job = this.parts.view.cluster.jobs.get(jobId);
-    if (!job || this.queued.has(jobId)) return;
+    if (!job || this.queued.get(jobId)?.priority === job.priority) return;
     this.delayed.get(jobId)?.cancel();
     this.delayed.delete(jobId);
-    this.queued.add(jobId);
-    this.ready.push({ jobId, priority: job.priority, submittedAt: job.submittedAt, trigger });
+    const turn = { jobId, priority: job.priority, submittedAt: job.submittedAt, trigger };
+    this.queued.set(jobId, turn);
+    this.ready.push(turn);
   }
 
   private forget(jobId: string): void {
-    this.waiting.remove(jobId);
+    this.leave(jobId);
     this.delayed.get(jobId)?.cancel();
     this.delayed.delete(jobId);
     this.faults.delete(jobId);
     this.conflicts.delete(jobId);
+  }
+
+  /** Whoever leaves its class may have been the one that was woken for all of it: the next one is looked at. */
+  private leave(jobId: string, shape = this.waiting.shapeOf(jobId)): void {
+    this.waiting.remove(jobId);
+    const next = shape === undefined ? undefined : this.waiting.head(shape);
+    if (next) this.ask(next.jobId, 'TurnCame');
   }
 
   private sweep(): void {
@@ -136,6 +153,7 @@ export class Scheduler {
     while (this.running && this.inFlight.size < this.parts.options.concurrency) {
       const next = this.ready.pop();
       if (!next) break;
+      if (this.queued.get(next.jobId) !== next) continue;
       this.queued.delete(next.jobId);
       this.inFlight.set(next.jobId, this.look(next));
     }
@@ -155,7 +173,7 @@ export class Scheduler {
     this.pump();
   }
 
-  /** A fault (store away, say) delays this job alone; nothing is lost, since what waits is in the log. */
+  /** A fault (store away, say) delays this job alone: nothing is lost, since what waits is in the log, and none waits for it. */
   private async evaluate({ jobId, trigger }: Ready): Promise<EvaluationOutcome | undefined> {
     try {
       const outcome = await this.parts.evaluator.evaluate(jobId, trigger);
@@ -166,6 +184,7 @@ export class Scheduler {
       this.faults.set(jobId, count);
       this.parts.observer.fault?.();
       this.parts.log.warn({ jobId, err: error }, 'evaluation failed, it is tried again');
+      this.leave(jobId);
       this.delay(jobId, Math.min(FAULT_DELAY.most, FAULT_DELAY.first * 2 ** (count - 1)), trigger);
       return undefined;
     }
@@ -176,12 +195,9 @@ export class Scheduler {
     const shape = this.shape(jobId);
     if (outcome.kind !== 'again') this.conflicts.delete(jobId);
     switch (outcome.kind) {
-      case 'placed': {
-        this.waiting.remove(jobId);
-        const next = shape === undefined ? undefined : this.waiting.head(shape);
-        if (next) this.ask(next.jobId, 'ShapePlaced');
+      case 'placed':
+        this.leave(jobId, this.waiting.shapeOf(jobId) ?? shape);
         return;
-      }
       case 'waiting':
         this.wait(turn, outcome, seen, shape);
         return;
@@ -189,7 +205,7 @@ export class Scheduler {
         this.again(turn);
         return;
       case 'idle':
-        this.waiting.remove(jobId);
+        this.leave(jobId);
         if (outcome.until !== undefined) this.delayUntil(jobId, outcome.until, 'BackoffEnded');
     }
   }
@@ -201,6 +217,7 @@ export class Scheduler {
     shape: string | undefined,
   ): void {
     if (shape === undefined) return;
+    if (this.waiting.shapeOf(turn.jobId) !== shape) this.leave(turn.jobId);
     this.waiting.add(turn, shape, outcome.wakesOn);
     const missed = outcome.wakesOn.find((type) => (this.lastWake.get(type) ?? -1) > seen);
     if (missed !== undefined) this.enqueue(turn.jobId, missed);
@@ -231,6 +248,6 @@ export class Scheduler {
 
   private shape(jobId: string): string | undefined {
     const job = this.parts.view.cluster.jobs.get(jobId);
-    return job && shapeOf(job);
+    return job && shapeOf(job, this.parts.view.cluster);
   }
 }

@@ -1,11 +1,14 @@
-import type { ClusterJob } from '#placement';
+import type { ClusterJob, ClusterState } from '#placement';
 
 /**
  * Jobs of one shape get the same answer from the same cluster: everything that a filter compares is in here, and nothing
- * that tells two jobs apart otherwise (id, name, task). A node that one job leaves out for itself makes its own shape.
+ * that tells two jobs apart otherwise (name, task). What a filter knows of the job itself makes its own shape: the nodes
+ * that it leaves out, the nodes where a daemon has its instance, and whether it is among the jobs that its project's quota
+ * counts.
  */
-export const shapeOf = (job: ClusterJob): string => {
+export const shapeOf = (job: ClusterJob, cluster: ClusterState): string => {
   const own = [...job.exclusions].map(([nodeId, until]) => `${nodeId}@${until}`);
+  if (job.spec.type === 'daemon' || cluster.projects.get(job.project)?.quota.jobs !== undefined) own.push(job.id);
   return own.length > 0 ? `${base(job)} ${own.join(' ')}` : base(job);
 };
 
