@@ -52,6 +52,7 @@ export class Observed implements Truth {
   private readonly reserved = new Map<string, Millis>();
   private readonly heard = new Map<string, Millis[]>();
   private readonly lives = new Map<string, Life>();
+  private readonly outages: { readonly from: Millis; readonly until: Millis }[] = [];
   private readonly lastSeen = new Map<string, Millis>();
 
   constructor(
@@ -73,6 +74,11 @@ export class Observed implements Truth {
 
   opened(process: number, life: number, clockOffset: Millis): void {
     this.lives.set(`${String(process)}/${String(life)}`, { startedAt: this.time.now(), clockOffset });
+  }
+
+  storeWentAway(span: Millis): void {
+    this.note('store', `is away for ${String(span)} ms`);
+    this.outages.push({ from: this.time.now(), until: this.time.now() + span });
   }
 
   submitted(jobId: string, accepted: boolean): void {
@@ -203,14 +209,18 @@ export class Observed implements Truth {
     if (!silent) this.wrong(`${executionId} was lost on ${nodeId}, which was heard all the time`);
   }
 
+  /** A reservation from before a start of the control plane, or a return of the store, has its whole time from then on. */
   private judgeExpiry(event: RecordedEvent, executionId: string, at: Instant): void {
     const { startedAt, clockOffset } = this.lifeOf(event);
-    if ((this.reserved.get(executionId) ?? 0) > startedAt) return;
-    const span = toMillis(at) - clockOffset - startedAt;
+    const expired = toMillis(at) - clockOffset;
+    const reserved = this.reserved.get(executionId) ?? 0;
+    const outages = this.outages.filter(({ until }) => until <= expired).map(({ until }) => until);
+    const away = this.outages.some(({ from, until }) => from <= expired && expired < until);
+    const since = Math.max(...[startedAt, ...outages].filter((moment) => moment > reserved), -Infinity);
     const [submitted] = this.log.stream(event.stream);
     const { spec } = submitted!.data as JobSubmitted['data'];
-    const confirm = spec.timeouts.confirm * 1000;
-    if (span < confirm) this.wrong(`${executionId} expired ${String(span)} ms after a start, before its whole grace`);
+    if (!away && expired - since >= spec.timeouts.confirm * 1000) return;
+    this.wrong(`${executionId} expired ${String(expired - since)} ms after a return, before its whole grace`);
   }
 
   private readonly nodes = new Map<string, string>();

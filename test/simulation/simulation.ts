@@ -67,6 +67,7 @@ export class Simulation {
   private readonly chance: Chance;
   private readonly cutUntil = new Map<string, Millis>();
   private pendingCalls = 0;
+  private storeAwayUntil = -Infinity;
 
   constructor(private readonly options: SimulationOptions) {
     this.chance = new Chance(options.seed, 'simulation');
@@ -90,6 +91,7 @@ export class Simulation {
     this.scheduleAgents();
     this.scheduleJobs();
     this.scheduleCrashes();
+    this.scheduleOutages();
     await this.time.advanceAsync(this.options.storm);
     this.heal();
     const end = this.time.now() + REST_WITHIN;
@@ -133,6 +135,7 @@ export class Simulation {
     const faults = this.faultsOf(seat, this.chance.of(`faults-${name}-${String(seat.life)}`));
     seat.current = new ControlPlane(name, around, faults, seat);
     this.observed.opened(seat.process, seat.life, seat.clockOffset);
+    if (this.storeAwayUntil > this.time.now()) seat.current.store.cutOff(this.storeAwayUntil - this.time.now());
     void seat.current.start();
   }
 
@@ -173,6 +176,18 @@ export class Simulation {
     const downFor = chance.int(60_000, 240_000);
     this.during(chance, () => {
       for (const seat of this.seats) this.crash(seat, downFor);
+    });
+  }
+
+  /** The event store itself is away for a while. */
+  private scheduleOutages(): void {
+    const chance = this.chance.of('outages');
+    if (!chance.happens(0.3)) return;
+    const span = chance.int(2_000, 120_000);
+    this.during(chance, () => {
+      this.observed.storeWentAway(span);
+      this.storeAwayUntil = this.time.now() + span;
+      for (const { current } of this.seats) current.store.cutOff(span);
     });
   }
 

@@ -100,15 +100,20 @@ export class CapacityReleaser {
   }
 
   private compare(): void {
-    this.comparison ??= this.compareAll()
-      .catch((error: unknown) => this.parts.log.warn({ err: error }, 'ledgers were not compared, it is tried again'))
-      .finally(() => (this.comparison = undefined));
+    this.comparison ??= this.compareAll().finally(() => (this.comparison = undefined));
   }
 
+  /** One claim that cannot be settled now keeps no other from it. */
   private async compareAll(): Promise<void> {
     for (const claim of [...this.claims.values()]) {
-      const job = this.parts.view.cluster.jobs.get(jobIdOfExecution(claim.executionId));
-      if (!job?.executions.has(claim.executionId)) await this.settleUnknown(claim);
+      const { executionId } = claim;
+      const job = this.parts.view.cluster.jobs.get(jobIdOfExecution(executionId));
+      if (job?.executions.has(executionId)) continue;
+      try {
+        await this.settleUnknown(claim);
+      } catch (error) {
+        this.parts.log.warn({ executionId, err: error }, 'a claim was not compared with its job, it is tried again');
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 import { toInstant } from '#kernel';
-import type { Clock, Millis, Timer, Timers } from '#kernel';
+import type { Clock, Instant, Millis, Timer, Timers } from '#kernel';
 import { jobIdOfExecution, jobStream } from '#jobs';
 import type { JobCommand, JobState } from '#jobs';
 import { nodeStream } from '#nodes';
@@ -48,25 +48,36 @@ export class PresenceMonitor {
 
   private look(): void {
     if (!this.parts.view.ready) this.since = this.parts.clock.now();
-    this.looking ??= this.lookAtAll()
-      .catch((error: unknown) => {
-        this.since = this.parts.clock.now();
-        this.parts.log.warn({ err: error }, 'presence is out of reach, every node gets its grace again');
-      })
-      .finally(() => (this.looking = undefined));
+    this.looking ??= this.lookAtAll().finally(() => (this.looking = undefined));
   }
 
+  /** Silence counts up to the moment before the source was asked: what came since is not in its answer. */
   private async lookAtAll(): Promise<void> {
-    const seen = await this.parts.presence.lastSeen();
-    for (const node of this.parts.view.cluster.nodes.values()) {
-      const last = Math.max(seen.get(node.id) ?? 0, this.since);
-      await this.judge(node.id, node.online, last);
+    const asOf = this.parts.clock.now();
+    const seen = await this.lastSeen();
+    if (!seen) return;
+    const nodes = [...this.parts.view.cluster.nodes.values()];
+    const judged = nodes.map(({ id }) => this.judge(id, Math.max(seen.get(id) ?? 0, this.since), asOf));
+    for (const outcome of await Promise.allSettled(judged)) {
+      if (outcome.status === 'fulfilled') continue;
+      this.parts.log.warn({ err: outcome.reason as unknown }, 'a silence was not recorded, it is tried again');
     }
   }
 
-  private async judge(nodeId: string, online: boolean, last: Millis): Promise<void> {
-    const { clock, options } = this.parts;
-    const silent = clock.now() - last;
+  private async lastSeen(): Promise<ReadonlyMap<string, Millis> | undefined> {
+    try {
+      return await this.parts.presence.lastSeen();
+    } catch (error) {
+      this.since = this.parts.clock.now();
+      this.parts.log.warn({ err: error }, 'presence is out of reach, every node gets its grace again');
+      return undefined;
+    }
+  }
+
+  private async judge(nodeId: string, last: Millis, asOf: Millis): Promise<void> {
+    const { options, view } = this.parts;
+    const online = view.cluster.nodes.get(nodeId)?.online;
+    const silent = asOf - last;
     if (online && silent > options.offlineAfter) await this.goOffline(nodeId, last, silent);
     if (!online && silent > options.offlineAfter + options.lostAfter) await this.loseAll(nodeId, silent);
   }
@@ -82,11 +93,14 @@ export class PresenceMonitor {
   private async loseAll(nodeId: string, silent: Millis): Promise<void> {
     const reason = `node ${nodeId} was silent for ${String(Math.round(silent / 1000))} s`;
     const at = toInstant(this.parts.clock.now());
-    for (const { executionId, state } of [...(this.parts.view.cluster.live.get(nodeId)?.values() ?? [])]) {
-      if (state === 'reserved') continue;
-      const command: JobCommand = { type: 'DeclareExecutionLost', executionId, reason, at };
-      await this.parts.jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
-      this.parts.observer.lost?.();
-    }
+    const executions = [...(this.parts.view.cluster.live.get(nodeId)?.values() ?? [])];
+    const lost = executions.filter(({ state }) => state !== 'reserved');
+    await Promise.all(lost.map(({ executionId }) => this.lose(executionId, reason, at)));
+  }
+
+  private async lose(executionId: string, reason: string, at: Instant): Promise<void> {
+    const command: JobCommand = { type: 'DeclareExecutionLost', executionId, reason, at };
+    const answer = await this.parts.jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
+    if (answer.kind === 'done' && answer.events > 0) this.parts.observer.lost?.();
   }
 }

@@ -1,8 +1,9 @@
 import { toInstant, toMillis } from '#kernel';
-import type { Clock, Instant, Millis, Timer, Timers } from '#kernel';
+import type { Clock, Millis, Timer, Timers } from '#kernel';
 import type { RecordedEvent } from '#event-store';
 import { jobIdOfExecution, jobStream } from '#jobs';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
+import type { ClusterJob } from '#placement';
 import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
 import type { ClusterView } from '../view/cluster-view.js';
 
@@ -16,78 +17,103 @@ export interface ReservationTimersParts {
 }
 
 const ACTOR = { actor: 'system:reservations' };
-const RETRY_AFTER: Millis = 1_000;
+
+/** A reservation that nobody has confirmed yet. `confirm`: how long its node has for that, in milliseconds. */
+interface Unconfirmed {
+  readonly timer: Timer;
+  readonly due: Millis;
+  readonly confirm: Millis;
+}
 
 /**
  * Ends reservations that were not confirmed in time.
  *
  * One timer for each unconfirmed reservation. It is set when the reservation appears in the log, or at `start` for those
- * found there; these get the whole of their confirmation time again, counted from the start, because their nodes could
- * not reach a control plane that was down. It ends when the reservation is confirmed, declined or otherwise over, or
- * fires once and asks the job to let it expire; the job decides.
+ * found there. It ends when the reservation is confirmed, declined or otherwise over, or fires and asks the job to let it
+ * expire; the job decides. Whenever the control plane or the store was away the node could not confirm: then every
+ * reservation gets the whole of its confirmation time again, counted from the start, the store's return, or the attempt
+ * that failed.
  */
 export class ReservationTimers {
-  private readonly set = new Map<string, Timer>();
-  private stopListening: (() => void) | undefined;
+  private readonly unconfirmed = new Map<string, Unconfirmed>();
+  private stopListening: (() => void)[] = [];
 
   constructor(private readonly parts: ReservationTimersParts) {}
 
   start(): void {
-    this.stopListening = this.parts.view.listen((event) => this.hear(event));
-    const now = this.parts.clock.now();
-    for (const job of this.parts.view.cluster.jobs.values()) {
-      const grace = now + job.spec.timeouts.confirm * 1000;
+    const { view } = this.parts;
+    this.stopListening = [view.listen((event) => this.hear(event)), view.onReturn(() => this.graceForAll())];
+    for (const job of view.cluster.jobs.values()) {
       for (const { executionId, state, confirmBy } of job.executions.values()) {
-        if (state === 'reserved') this.watch(executionId, Math.max(grace, toMillis(confirmBy)));
+        if (state === 'reserved') this.watch(executionId, toMillis(confirmBy), confirmSpan(job));
       }
     }
+    this.graceForAll();
   }
 
   stop(): void {
-    this.stopListening?.();
-    for (const timer of this.set.values()) timer.cancel();
-    this.set.clear();
+    for (const stop of this.stopListening.splice(0)) stop();
+    for (const { timer } of this.unconfirmed.values()) timer.cancel();
+    this.unconfirmed.clear();
   }
 
   private hear({ type, data }: RecordedEvent): void {
     const event = { type, data } as JobEvent;
     switch (event.type) {
-      case 'ExecutionReserved':
-        this.watch(event.data.executionId, toMillis(event.data.confirmBy));
+      case 'ExecutionReserved': {
+        const { executionId, confirmBy } = event.data;
+        const job = this.parts.view.cluster.jobs.get(jobIdOfExecution(executionId));
+        if (job) this.watch(executionId, toMillis(confirmBy), confirmSpan(job));
         return;
+      }
       case 'ReservationConfirmed':
       case 'ReservationDeclined':
       case 'ReservationExpired':
       case 'ExecutionCancelled':
+      case 'ExecutionFailed':
         this.forget(event.data.executionId);
         return;
       default:
     }
   }
 
-  private watch(executionId: string, due: Millis): void {
+  private graceForAll(): void {
+    const now = this.parts.clock.now();
+    for (const [executionId, { due, confirm }] of this.unconfirmed) {
+      if (due < now + confirm) this.watch(executionId, now + confirm, confirm);
+    }
+  }
+
+  private watch(executionId: string, due: Millis, confirm: Millis): void {
     this.forget(executionId);
-    const delay = Math.max(0, due - this.parts.clock.now());
-    this.set.set(
-      executionId,
-      this.parts.timers.after(delay, () => void this.expire(executionId, toInstant(this.parts.clock.now()))),
-    );
+    const { clock, timers } = this.parts;
+    const timer = timers.after(Math.max(0, due - clock.now()), () => void this.expire(executionId, confirm));
+    this.unconfirmed.set(executionId, { timer, due, confirm });
   }
 
   private forget(executionId: string): void {
-    this.set.get(executionId)?.cancel();
-    this.set.delete(executionId);
+    this.unconfirmed.get(executionId)?.timer.cancel();
+    this.unconfirmed.delete(executionId);
   }
 
-  private async expire(executionId: string, at: Instant): Promise<void> {
-    this.set.delete(executionId);
+  private async expire(executionId: string, confirm: Millis): Promise<void> {
+    const { clock, jobs, log, observer, view } = this.parts;
+    // The return will set every timer anew.
+    if (!view.ready) return this.watch(executionId, clock.now() + confirm, confirm);
+    this.unconfirmed.delete(executionId);
     try {
-      const command: JobCommand = { type: 'ExpireReservation', executionId, at };
-      const answer = await this.parts.jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
-      if (answer.kind === 'done' && answer.events > 0) this.parts.observer.expired?.();
+      const command: JobCommand = { type: 'ExpireReservation', executionId, at: toInstant(clock.now()) };
+      const answer = await jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
+      if (answer.kind !== 'done' || this.stopListening.length === 0) return;
+      if (answer.events > 0) observer.expired?.();
+      const execution = answer.state.executions[executionId];
+      // Still early, by the clock that set the deadline.
+      if (execution?.state === 'reserved') this.watch(executionId, toMillis(execution.confirmBy), confirm);
     } catch (error) {
-      this.parts.log.warn({ executionId, err: error }, 'the reservation did not expire yet, it is tried again');
-      if (this.stopListening) this.watch(executionId, this.parts.clock.now() + RETRY_AFTER);
+      log.warn({ executionId, err: error }, 'the reservation did not expire yet, it is tried again');
+      if (this.stopListening.length > 0) this.watch(executionId, clock.now() + confirm, confirm);
     }
   }
 }
+
+const confirmSpan = ({ spec }: ClusterJob): Millis => spec.timeouts.confirm * 1000;

@@ -116,7 +116,7 @@ export class AssignmentBoard {
   }
 }
 
-const nodesRunning = (cluster: ClusterState, jobId: string): string[] => {
-  const job = cluster.jobs.get(jobId) ?? cluster.ended.get(jobId)?.lingering;
-  return [...(job?.executions.values() ?? [])].map(({ nodeId }) => nodeId);
+const nodesRunning = ({ jobs, ended }: ClusterState, jobId: string): ReadonlySet<string> => {
+  const job = jobs.get(jobId) ?? ended.get(jobId)?.lingering;
+  return new Set([...(job?.executions.values() ?? [])].map(({ nodeId }) => nodeId));
 };
