@@ -37,7 +37,7 @@ export class WaitingJobs {
   /** `wakesOn` replaces what the class waited for: it is the newest answer. A job waits in one class at a time. */
   add(turn: Turn, shape: string, wakesOn: readonly string[]): void {
     if (this.shapes.get(turn.jobId) !== shape) this.remove(turn.jobId);
-    const known = this.classes.get(shape) ?? { turns: new Heap(isBefore), members: new Map(), wakesOn: new Set() };
+    const known = this.classes.get(shape) ?? emptyClass();
     known.wakesOn = new Set(wakesOn);
     const before = known.members.get(turn.jobId);
     if (!before || isBefore(before, turn) || isBefore(turn, before)) {
@@ -79,6 +79,8 @@ export class WaitingJobs {
     return [...this.shapes.keys()];
   }
 }
+
+const emptyClass = (): ShapeClass => ({ turns: new Heap(isBefore), members: new Map(), wakesOn: new Set() });
 
 /** Heaps do not delete from the middle: who left, or has another turn now, is skipped when it comes up. */
 const headOf = ({ turns, members }: ShapeClass): Turn | undefined => {

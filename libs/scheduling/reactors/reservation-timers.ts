@@ -99,7 +99,10 @@ export class ReservationTimers {
   private async expire(executionId: string, confirm: Millis): Promise<void> {
     const { clock, jobs, log, observer, view } = this.parts;
     // The return will set every timer anew.
-    if (!view.ready) return this.watch(executionId, clock.now() + confirm, confirm);
+    if (!view.ready) {
+      this.watch(executionId, clock.now() + confirm, confirm);
+      return;
+    }
     this.unconfirmed.delete(executionId);
     try {
       const command: JobCommand = { type: 'ExpireReservation', executionId, at: toInstant(clock.now()) };

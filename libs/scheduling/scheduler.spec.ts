@@ -1,0 +1,253 @@
+import { describe, expect, it } from '@jest/globals';
+import { jobStream } from '#jobs';
+import type { EvaluationOutcome } from './evaluation/evaluator.js';
+import { Scheduler } from './scheduler.js';
+import { onFirst, SchedulingWorld } from './testing/scheduling-world.js';
+
+const nodeOf = async (world: SchedulingWorld, jobId: string): Promise<string> => (await world.execution(jobId)).nodeId;
+
+describe('the scheduler with its evaluator', () => {
+  it('A-20 A-17 decides instead of going by order: of three in a row the second never fits, the third does', async () => {
+    const world = new SchedulingWorld();
+    await world.project();
+    await world.node('n1', { cpu: 2 });
+    for (const [jobId, cpu] of [
+      ['j1', 1],
+      ['j2', 64],
+      ['j3', 1],
+    ] as const) {
+      await world.submit(jobId, { resources: { cpu, memory: 1, disk: 0, ioSlots: 0 } });
+    }
+    await world.looping();
+    await world.time.advanceAsync(1_000);
+    expect(world.types('job-j1')).toEqual(['PlacementDecided', 'ExecutionReserved']);
+    expect(world.types('job-j2')).toEqual(['PlacementDecided']);
+    expect(world.types('job-j3')).toEqual(['PlacementDecided', 'ExecutionReserved']);
+    expect(world.events('job-j2')[1]?.data).toMatchObject({ outcome: 'rejected' });
+  });
+
+  it('A-20 S-05 a node that joins while the job is being evaluated is not missed', async () => {
+    const world = new SchedulingWorld({ faults: onFirst('PlacementDecided', { kind: 'delay-request', by: 5_000 }) });
+    await world.project();
+    const loop = await world.looping();
+    await world.submit('j1');
+    await world.time.advanceAsync(1_000);
+    expect(loop.scheduler.counts.inFlight).toBe(1);
+    await world.node('n1');
+    await world.time.advanceAsync(4_100);
+    expect(world.types('job-j1')).toEqual(['PlacementDecided', 'PlacementDecided', 'ExecutionReserved']);
+    expect(await nodeOf(world, 'j1')).toBe('n1');
+  });
+
+  it('places what waits as soon as capacity is given back, the more urgent first, one after the other', async () => {
+    const world = new SchedulingWorld();
+    await world.project();
+    await world.node('n1', { cpu: 1 });
+    await world.looping();
+    await world.submit('first');
+    await world.time.advanceAsync(10);
+    await world.submit('second');
+    await world.time.advanceAsync(10);
+    await world.submit('urgent', { priority: 90 });
+    await world.time.advanceAsync(10);
+    for (const jobId of ['first', 'urgent', 'second']) {
+      const { executionId } = await world.execution(jobId);
+      await world.report(executionId, 'succeed', { exitCode: 0, artifacts: [], consumption: {} });
+      await world.time.advanceAsync(10);
+    }
+    const order = world.memory.events.filter(({ type }) => type === 'ExecutionReserved').map(({ stream }) => stream);
+    expect(order).toEqual(['job-first', 'job-urgent', 'job-second']);
+  });
+
+  it('A-82 decides nothing before it knows all that is stored', async () => {
+    const before = new SchedulingWorld();
+    await before.project();
+    await before.submit('j1');
+    await before.node('n1');
+    let asked = 0;
+    const delivery = () => ((asked += 1) === 3 ? { kind: 'interrupt' as const, outage: 60_000 } : undefined);
+    const world = new SchedulingWorld({ beside: before, faults: { delivery } });
+    await world.looping();
+    await world.time.advanceAsync(59_000);
+    expect(world.types('job-j1')).toEqual([]);
+    await world.time.advanceAsync(1_100);
+    expect(world.types('job-j1')).toEqual(['PlacementDecided', 'ExecutionReserved']);
+  });
+
+  it('B-63 after a restart goes on with every job that waits, backoffs honoured', async () => {
+    const world = new SchedulingWorld();
+    await world.project();
+    await world.node('n1');
+    const first = await world.looping();
+    await world.submit('j1');
+    await world.time.advanceAsync(10);
+    const { executionId } = await world.execution('j1');
+    await world.report(executionId, 'start');
+    await world.report(executionId, 'fail', { class: 'infrastructure', code: 'x', message: 'x' });
+    await world.time.advanceAsync(10);
+    world.store.crash();
+    void first.stop();
+    const next = new SchedulingWorld({ beside: world });
+    await next.looping();
+    await world.time.advanceAsync(9_900);
+    expect(world.events('job-j1', 'ExecutionReserved')).toHaveLength(1);
+    await world.time.advanceAsync(200);
+    expect(world.events('job-j1', 'ExecutionReserved')).toHaveLength(2);
+  });
+});
+
+/** A scheduler whose evaluations a test answers by hand. */
+const scripted = async (world: SchedulingWorld, concurrency = 64) => {
+  const asked: { jobId: string; trigger: string; answer: (outcome: EvaluationOutcome | Error) => Promise<void> }[] = [];
+  const evaluator = {
+    evaluate: (jobId: string, trigger: string) =>
+      new Promise<EvaluationOutcome>((resolve, reject) => {
+        const answer = async (outcome: EvaluationOutcome | Error): Promise<void> => {
+          asked.splice(asked.indexOf(one), 1);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+          await world.time.advanceAsync(0);
+        };
+        const one = { jobId, trigger, answer };
+        asked.push(one);
+      }),
+  };
+  await world.project();
+  await world.live();
+  const { view, clock, timers, log, observer } = world;
+  const options = { ...world.options, concurrency };
+  const scheduler = new Scheduler({ view, evaluator, clock, timers, log, observer, options });
+  scheduler.start();
+  const names = (): string[] => asked.map(({ jobId }) => jobId);
+  const answer = async (jobId: string, outcome: EvaluationOutcome | Error): Promise<void> => {
+    const one = asked.find((other) => other.jobId === jobId);
+    if (!one) throw new Error(`${jobId} is not being evaluated`);
+    await one.answer(outcome);
+  };
+  const submit = async (jobId: string, spec: object = {}): Promise<void> => {
+    await world.submit(jobId, spec);
+    await world.time.advanceAsync(1);
+  };
+  return { scheduler, names, answer, submit };
+};
+
+const WAITING: EvaluationOutcome = { kind: 'waiting', wakesOn: ['NodeEnrolled'] };
+
+describe('the scheduler', () => {
+  it('looks at the next of a shape when the one that was woken for it has left', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world);
+    for (const jobId of ['a', 'b', 'c']) {
+      await submit(jobId);
+      await answer(jobId, WAITING);
+    }
+    await world.node('n1');
+    await world.time.advanceAsync(0);
+    expect(names()).toEqual(['a']);
+    await answer('a', { kind: 'idle' });
+    expect(names()).toEqual(['b']);
+    await answer('b', new Error('its stream cannot be written'));
+    expect(names()).toEqual(['c']);
+    await answer('c', { kind: 'placed' });
+    expect(names()).toEqual([]);
+    await world.time.advanceAsync(1_000);
+    expect(names()).toEqual(['b']);
+  });
+
+  it('a job that is cancelled while it is woken for others passes the look on', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world);
+    for (const jobId of ['a', 'b']) {
+      await submit(jobId);
+      await answer(jobId, { kind: 'waiting', wakesOn: [], wakesAt: world.now() });
+    }
+    await world.time.advanceAsync(0);
+    for (const jobId of names()) await answer(jobId, WAITING);
+    await world.job('a', { type: 'CancelJob', reason: 'x', byUser: true, at: world.now() });
+    await world.time.advanceAsync(0);
+    expect(names()).toEqual(['b']);
+  });
+
+  it('B-29 never evaluates a job twice at once, and looks again at what changed meanwhile', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world);
+    await submit('a');
+    await world.job('a', { type: 'ChangePriority', priority: 60, at: world.now() });
+    await world.job('a', { type: 'ChangePriority', priority: 70, at: world.now() });
+    await world.time.advanceAsync(0);
+    expect(names()).toEqual(['a']);
+    await answer('a', WAITING);
+    expect(names()).toEqual(['a']);
+    await answer('a', WAITING);
+    expect(names()).toEqual([]);
+  });
+
+  it('B-23 a raised priority moves a job that is ready to the front', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world, 1);
+    for (const jobId of ['a', 'b', 'c']) await submit(jobId);
+    await world.job('c', { type: 'ChangePriority', priority: 90, at: world.now() });
+    await world.time.advanceAsync(0);
+    await answer('a', { kind: 'placed' });
+    expect(names()).toEqual(['c']);
+    await answer('c', { kind: 'placed' });
+    expect(names()).toEqual(['b']);
+    await answer('b', { kind: 'placed' });
+    expect(names()).toEqual([]);
+  });
+
+  it('conflict upon conflict makes a job step back for a moment, so that it starves no other', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world, 1);
+    await submit('a');
+    await submit('b', { priority: 10 });
+    for (let count = 0; count < 10; count += 1) await answer('a', { kind: 'again' });
+    expect(names()).toEqual(['b']);
+    await answer('b', { kind: 'placed' });
+    await world.time.advanceAsync(1_000);
+    expect(names()).toEqual(['a']);
+  });
+
+  it('faults delay one job alone: 1 s, 2 s, 4 s, at most 30 s', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world);
+    await submit('a');
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      await answer('a', new Error('the store is away'));
+      await world.time.advanceAsync(seconds * 1000 - 1);
+      expect(names()).toEqual([]);
+      await world.time.advanceAsync(1);
+      expect(names()).toEqual(['a']);
+    }
+  });
+
+  it('wakes by time what only time can help, and by the sweep what an event missed', async () => {
+    const world = new SchedulingWorld({ options: { sweepInterval: 300_000 } });
+    const { names, answer, submit } = await scripted(world);
+    await submit('a');
+    const wakesAt = '2026-01-01T00:01:00.000Z';
+    await answer('a', { kind: 'waiting', wakesOn: [], wakesAt });
+    await submit('b', { priority: 10, count: 2 });
+    await answer('b', { kind: 'waiting', wakesOn: [] });
+    await world.time.advanceAsync(60_000 - 3);
+    expect(names()).toEqual([]);
+    await world.time.advanceAsync(1);
+    expect(names()).toEqual(['a']);
+    await answer('a', { kind: 'placed' });
+    for (const jobId of names()) await answer(jobId, { kind: 'waiting', wakesOn: [] });
+    await world.time.advanceAsync(240_000);
+    expect(names()).toEqual(['b']);
+  });
+
+  it('asks for nothing any more once it was stopped', async () => {
+    const world = new SchedulingWorld();
+    const { scheduler, names, answer, submit } = await scripted(world);
+    await submit('a');
+    const stopped = scheduler.stop();
+    await answer('a', { kind: 'again' });
+    await stopped;
+    await submit('b');
+    expect(names()).toEqual([]);
+    expect(world.events(jobStream('b'))).toHaveLength(1);
+  });
+});
