@@ -25,6 +25,8 @@ const again = true;
 export const PROBLEMS = {
   // The request itself.
   MALFORMED_JSON: kind(400, 'The body is no valid JSON', 'Send one JSON document with Content-Type: application/json.'),
+  REQUEST_MALFORMED: kind(400, 'The request cannot be read', 'Look up the path and its headers in the API reference.'),
+  GRAPHQL_INVALID: kind(400, 'The GraphQL operation is not valid', 'Correct it by the schema and by its limits.'),
   VALIDATION_FAILED: kind(422, 'The request has mistakes', 'Correct every place that errors[] points to.'),
   CURSOR_INVALID: kind(400, 'The cursor is not one of ours', 'Start the list again without a cursor.'),
   POSITION_INVALID: kind(400, 'The position is no number', 'Send back the position exactly as it was received.'),
