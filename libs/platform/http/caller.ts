@@ -25,7 +25,9 @@ export const requestOf = (context: ExecutionContext): AuthenticatedRequest => {
     return context.switchToHttp().getRequest<AuthenticatedRequest>();
   const [, , carried] =
     context.getArgs<[unknown, unknown, { reply?: { request: AuthenticatedRequest }; caller?: Caller }]>();
-  return carried.reply?.request ?? ({ caller: carried.caller, headers: {} } as AuthenticatedRequest);
+  // A websocket was let in by its token, which need not have come in a header.
+  if (carried.caller) return { caller: carried.caller, headers: {} } as AuthenticatedRequest;
+  return carried.reply?.request ?? ({ headers: {} } as AuthenticatedRequest);
 };
 
 /** The caller, for a handler behind the guard. */

@@ -1,9 +1,13 @@
 export { AuthGuard, bearerToken } from './auth.guard.js';
 export { CurrentCaller, Public, requestOf, Roles } from './caller.js';
 export type { AuthenticatedRequest, Caller } from './caller.js';
+export { EventStream, EventStreams } from './event-stream.js';
+export { idempotencyKeyOf } from './idempotency-key.js';
+export { IdempotencyInterceptor, OwnIdempotency } from './idempotency.interceptor.js';
 export { Json } from './json.scalar.js';
 export { MinPositionInterceptor } from './min-position.interceptor.js';
 export { ProblemException } from './problem-exception.js';
-export { ProblemFilter, problemOf } from './problem.filter.js';
+export { ProblemFilter, problemOf, sendProblem } from './problem.filter.js';
 export { invalid, parsed } from './parsed.js';
+export { limitText, ListQuery, readQuery, storableId } from './query.js';
 export { answered, doneOrThrow, ifMatch } from './write-answer.js';
