@@ -25,7 +25,7 @@ export class ExecutionLogs {
     executionId: string,
     stream: string,
     offset: string,
-    body: Readable | Buffer,
+    body: Readable | undefined,
   ): Promise<LogAnswer> {
     if (!STREAMS.includes(stream)) throw new ProblemException('VALIDATION_FAILED', 'stream must be stdout or stderr');
     if (!/^\d{1,15}$/.test(offset)) throw new ProblemException('VALIDATION_FAILED', 'offset must be a number of bytes');
@@ -55,9 +55,10 @@ export class ExecutionLogs {
   }
 }
 
-const bytesOf = async (body: Readable | Buffer): Promise<Buffer> => {
-  if (Buffer.isBuffer(body)) return body;
+/** An empty chunk has no body. */
+const bytesOf = async (body: Readable | undefined): Promise<Buffer> => {
   const parts: Buffer[] = [];
+  if (!body) return Buffer.alloc(0);
   for await (const part of body) parts.push(part as Buffer);
   return Buffer.concat(parts);
 };

@@ -28,15 +28,39 @@ export class JobAccess {
     const { state, revision } = await this.jobs.load(jobStream(jobId));
     const visible = this.visibleProjects(caller);
     const allowed = !visible || state.account === caller.account || visible.includes(state.spec?.project ?? '');
-    if (!state.exists || revision === undefined || !allowed || (caller.role === 'node' && !runsOn(state, caller))) {
+    if (
+      !state.exists ||
+      revision === undefined ||
+      !allowed ||
+      (caller.role === 'node' && !runsOn(state, caller) && !this.feeds(jobId, caller))
+    ) {
       throw new ProblemException('JOB_NOT_FOUND', `there is no job ${jobId}`);
     }
     return { state, revision };
   }
 
+  async canSee(jobId: string, caller: Caller): Promise<boolean> {
+    try {
+      await this.maySee(jobId, caller);
+      return true;
+    } catch (error) {
+      if (error instanceof ProblemException && error.problem.code === 'JOB_NOT_FOUND') return false;
+      throw error;
+    }
+  }
+
   /** The job's present state, for one whom `maySee` let through before. */
   load(jobId: string): ReturnType<JobCommands['load']> {
     return this.jobs.load(jobStream(jobId));
+  }
+
+  /** A node fetches what other jobs left behind for those it runs. */
+  private feeds(jobId: string, { nodeId }: Caller): boolean {
+    const { live, jobs } = this.view.cluster;
+    const running = [...(live.get(nodeId ?? '')?.values() ?? [])];
+    return running.some((one) =>
+      jobs.get(one.jobId)?.spec.inputs.some(({ source }) => source.startsWith(`job:${jobId}/`)),
+    );
   }
 
   async mayChange(jobId: string, caller: Caller): Promise<void> {

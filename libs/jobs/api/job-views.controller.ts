@@ -3,13 +3,14 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { EventStore, RecordedEvent } from '#event-store';
-import { CurrentCaller, ProblemException, Roles } from '#platform/http';
+import { CurrentCaller, ProblemException, Roles, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { EVENT_STORE } from '#platform/ports';
 import { explainDecision } from '#placement';
 import { jobStream } from '../domain/events.js';
 import { liveExecutions } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
+import { JobListQuery, QueueQuery, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 
 /** What people read of jobs. */
@@ -24,15 +25,18 @@ export class JobViewsController {
   ) {}
 
   @Get('jobs')
+  @Roles('researcher', 'operator', 'auditor')
   @ApiOperation({ summary: 'Jobs, newest first' })
-  list(@Query() query: Record<string, string>, @CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.jobs.list({ ...query, visible: this.access.visibleProjects(caller) });
+  list(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
+    const asked = readQuery(JobListQuery, query);
+    return this.jobs.list({ ...asked, ...sinceOf(asked), visible: this.access.visibleProjects(caller) });
   }
 
   @Get('queue')
+  @Roles('researcher', 'operator', 'auditor')
   @ApiOperation({ summary: 'What waits, in order, with the reasons and since when' })
-  queue(@Query() query: Record<string, string>, @CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.jobs.queue({ ...query, visible: this.access.visibleProjects(caller) });
+  queue(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
+    return this.jobs.queue({ ...readQuery(QueueQuery, query), visible: this.access.visibleProjects(caller) });
   }
 
   @Get('jobs/:id')
@@ -101,7 +105,7 @@ export class JobViewsController {
         consumption: consumption ?? null,
       }),
     );
-    return { items, running: liveExecutions(state).length };
+    return { items, next: null, running: liveExecutions(state).length };
   }
 
   @Get('jobs/:id/events')
@@ -110,7 +114,7 @@ export class JobViewsController {
     await this.access.maySee(jobId, caller);
     const items: unknown[] = [];
     for await (const event of this.store.readStream(jobStream(jobId))) items.push(rawEvent(event));
-    return { items };
+    return { items, next: null };
   }
 }
 

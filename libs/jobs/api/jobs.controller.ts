@@ -4,17 +4,25 @@ import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
-import { CurrentCaller, ProblemException, Roles, answered, ifMatch, parsed } from '#platform/http';
+import {
+  CurrentCaller,
+  OwnIdempotency,
+  ProblemException,
+  Roles,
+  answered,
+  idempotencyKeyOf,
+  ifMatch,
+  parsed,
+} from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
 import type { JobCommand } from '../domain/commands.js';
 import { jobStateName } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { idempotencyKeyOf } from './idempotency-key.js';
 import { JobAccess } from './job-access.js';
-import { parsePriority, parseReason } from './dto/index.js';
+import { parseBatch, parsePriority, parseReason } from './dto/index.js';
 import { JobSubmissions } from './submission.js';
-import type { Submission } from './submission.js';
+import type { BatchResult, Plan, Submission } from './submission.js';
 
 /** What researchers ask of jobs: submit, stop, hold and reorder. */
 @ApiTags('jobs')
@@ -30,6 +38,7 @@ export class JobsController {
 
   @Post()
   @HttpCode(201)
+  @OwnIdempotency()
   @ApiOperation({ summary: 'Submit a job' })
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'The same key and job give the same answer' })
   async submit(
@@ -42,6 +51,31 @@ export class JobsController {
     void reply.header('location', `/v1/jobs/${submission.id}`);
     void reply.header('etag', `"${submission.revision}"`).header('escalon-position', String(position));
     return submission;
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @OwnIdempotency()
+  @ApiOperation({ summary: 'Submit up to 1,000 jobs: one result each, in their order' })
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Stands for each item with its index' })
+  async submitAll(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<{ items: readonly BatchResult[] }> {
+    const { items } = parsed(parseBatch(body));
+    const { results, position } = await this.submissions.submitAll(items, caller, idempotencyKeyOf(key));
+    if (position !== undefined) void reply.header('escalon-position', String(position));
+    return { items: results };
+  }
+
+  @Post('plan')
+  @HttpCode(200)
+  @OwnIdempotency()
+  @ApiOperation({ summary: 'The decision that would be made now; nothing is written' })
+  plan(@Body() body: unknown, @CurrentCaller() caller: Caller): Promise<Plan> {
+    return this.submissions.plan(body, caller);
   }
 
   @Post(':id/cancel')

@@ -3,14 +3,14 @@ import { Inject } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
-import { CurrentCaller, Json, Roles, doneOrThrow } from '#platform/http';
+import { CurrentCaller, Json, Roles, doneOrThrow, idempotencyKeyOf, parsed, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
 import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { idempotencyKeyOf } from './idempotency-key.js';
+import { JobListQuery, parseReason, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { JobChanges } from './job-changes.js';
 import type { JobChange } from './job-changes.js';
@@ -81,16 +81,19 @@ export class JobsResolver {
   @Query(() => JsonPage, { name: 'jobs', description: 'Jobs, newest first' })
   list(
     @CurrentCaller() caller: Caller,
-    @Args('state', { nullable: true }) state?: string,
-    @Args('project', { nullable: true }) project?: string,
-    @Args('node', { nullable: true }) node?: string,
-    @Args('name', { nullable: true }) name?: string,
-    @Args('type', { nullable: true }) type?: string,
-    @Args('limit', { type: () => Int, nullable: true }) limit?: number,
-    @Args('cursor', { nullable: true }) cursor?: string,
+    @Args('state', { type: () => String, nullable: true }) state?: string | null,
+    @Args('project', { type: () => String, nullable: true }) project?: string | null,
+    @Args('node', { type: () => String, nullable: true }) node?: string | null,
+    @Args('name', { type: () => String, nullable: true }) name?: string | null,
+    @Args('type', { type: () => String, nullable: true }) type?: string | null,
+    @Args('limit', { type: () => Int, nullable: true }) limit?: number | null,
+    @Args('cursor', { type: () => String, nullable: true }) cursor?: string | null,
+    @Args('since', { type: () => String, nullable: true }) since?: string | null,
   ): Promise<unknown> {
-    const filter = { state, project, node, name, type, cursor, limit: limit === undefined ? undefined : String(limit) };
-    return this.jobs.list({ ...filter, visible: this.access.visibleProjects(caller) });
+    const given = { state, project, node, name, type, since, cursor, limit: limit?.toString() };
+    const stated = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
+    const asked = readQuery(JobListQuery, Object.fromEntries(stated));
+    return this.jobs.list({ ...asked, ...sinceOf(asked), visible: this.access.visibleProjects(caller) });
   }
 
   @Query(() => [Json], { name: 'timeline', description: 'Every movement of a job, oldest first' })
@@ -125,9 +128,10 @@ export class JobsResolver {
   @Roles('researcher', 'operator')
   async cancelJob(
     @Args('id', { type: () => ID }) id: string,
-    @Args('reason') reason: string,
+    @Args('reason') given: string,
     @CurrentCaller() caller: Caller,
   ): Promise<Readonly<Record<keyof ChangedJob, string>>> {
+    const { reason } = parsed(parseReason({ reason: given }));
     await this.access.mayChange(id, caller);
     const command = { type: 'CancelJob' as const, reason, byUser: true, at: toInstant(this.clock.now()) };
     const outcome = await this.commands.execute(new ExecuteJob(id, command, { actor: caller.account }));

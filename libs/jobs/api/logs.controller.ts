@@ -1,9 +1,9 @@
-import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { LogStore } from '#artifacts';
 import type { Timers } from '#kernel';
-import { CurrentCaller, ProblemException, Roles } from '#platform/http';
+import { CurrentCaller, EventStreams, ProblemException, Roles } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { TIMERS } from '#platform/ports';
 import { ClusterView } from '#scheduling';
@@ -11,6 +11,7 @@ import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
 import { JobAccess } from './job-access.js';
 import { LogFollower } from './log-follower.js';
+import type { Followed } from './log-follower.js';
 import { LOG_STREAMS, lastLines, readAll } from './log-text.js';
 
 /** What a job's tasks wrote. */
@@ -22,6 +23,7 @@ export class LogsController {
     private readonly access: JobAccess,
     private readonly logs: LogStore,
     private readonly view: ClusterView,
+    private readonly streams: EventStreams,
     @Inject(TIMERS) private readonly timers: Timers,
   ) {}
 
@@ -34,7 +36,6 @@ export class LogsController {
   async read(
     @Param('id') jobId: string,
     @CurrentCaller() caller: Caller,
-    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
     @Query('execution') execution?: string,
     @Query('stream') stream?: string,
@@ -44,10 +45,10 @@ export class LogsController {
     const { state } = await this.access.maySee(jobId, caller);
     const streams = streamsOf(stream);
     const lines = tailOf(tail);
-    if (execution !== undefined && !state.executions[execution]) {
+    if (execution !== undefined && !Object.hasOwn(state.executions, execution)) {
       throw new ProblemException('EXECUTION_UNKNOWN', `job ${jobId} has no execution ${execution}`);
     }
-    if (follow === 'true') return this.follow(jobId, execution, streams, lines, request, reply);
+    if (follow === 'true') return this.follow(jobId, { execution, streams, tail: lines }, reply);
     const text = await this.text(state, execution, streams);
     await reply.header('content-type', 'text/plain; charset=utf-8').send(lastLines(text, lines));
   }
@@ -59,24 +60,18 @@ export class LogsController {
     return texts.join('');
   }
 
-  private async follow(
-    jobId: string,
-    execution: string | undefined,
-    streams: readonly string[],
-    tail: number | undefined,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
-    reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-    reply.raw.write(': logs\n\n');
+  private async follow(jobId: string, followed: Followed, reply: FastifyReply): Promise<void> {
+    const stream = this.streams.open(reply, 'logs');
     const load = async (): Promise<JobState> => (await this.access.load(jobId)).state;
     const follower = new LogFollower({ logs: this.logs, view: this.view, timers: this.timers, load, jobId });
-    request.raw.on('close', () => follower.stop());
-    for await (const chunk of follower.chunks({ execution, streams, tail })) {
-      reply.raw.write(`event: log\ndata: ${JSON.stringify(chunk)}\n\n`);
+    stream.onClose(() => follower.stop());
+    try {
+      for await (const chunk of follower.chunks(followed)) await stream.send({ event: 'log', data: chunk });
+      await stream.send({ event: 'end', data: { state: jobStateName(await load()) } });
+    } finally {
+      // Also after a fault: the reader comes back.
+      stream.end();
     }
-    reply.raw.end(`event: end\ndata: ${JSON.stringify({ state: jobStateName(await load()) })}\n\n`);
   }
 }
 

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
 import type { LogAnswer, Report, ReportAnswer } from '#contracts';
-import { CurrentCaller, ProblemException, Roles, doneOrThrow, parsed } from '#platform/http';
+import { CurrentCaller, OwnIdempotency, ProblemException, Roles, doneOrThrow, parsed } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
 import { jobIdOfExecution } from '../domain/events.js';
@@ -24,6 +24,7 @@ export interface ProgressSink {
 /** What nodes say of executions. Each report is answered with 200 only after what it changes is on disk. */
 @ApiTags('agent')
 @Controller('v1')
+@OwnIdempotency()
 @Roles('node')
 export class ReportsController {
   constructor(
@@ -56,7 +57,7 @@ export class ReportsController {
   ): Promise<ReportAnswer[]> {
     if (caller.nodeId !== nodeId)
       throw new ProblemException('WRONG_NODE', `this token does not belong to node ${nodeId}`);
-    return Promise.all(parsed(parseReports(body)).map((report) => this.take(report, caller)));
+    return Promise.all(parsed(parseReports(body)).map((report) => this.takeOneOf(report, caller)));
   }
 
   /** Bytes of a log at their offset; what is there already is accepted once, a gap is refused. */
@@ -69,7 +70,17 @@ export class ReportsController {
     @Req() request: FastifyRequest,
     @CurrentCaller() caller: Caller,
   ): Promise<LogAnswer> {
-    return this.logs.append(nodeOf(caller), executionId, stream, offset, request.body as Readable | Buffer);
+    return this.logs.append(nodeOf(caller), executionId, stream, offset, request.body as Readable | undefined);
+  }
+
+  /** A refusal of one is its answer, and no reason to send the others again. */
+  private async takeOneOf(report: Report, caller: Caller): Promise<ReportAnswer> {
+    try {
+      return await this.take(report, caller);
+    } catch (error) {
+      if (!(error instanceof ProblemException) || error.problem.retryable) throw error;
+      return { executionId: report.executionId, accepted: false, reason: error.problem.code };
+    }
   }
 
   private async take(report: Report, caller: Caller): Promise<ReportAnswer> {

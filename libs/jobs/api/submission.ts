@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
+import type { Problem, ProblemItem } from '#contracts';
 import { toInstant } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
-import { neverReasons, plannedRequest } from '#placement';
+import { decide, explainDecision, neverReasons, plannedRequest } from '#placement';
 import { CLOCK, IDS } from '#platform/ports';
-import { ProblemException, doneOrThrow, invalid } from '#platform/http';
+import { ProblemException, doneOrThrow, invalid, problemOf } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { isMember } from '#projects';
 import type { ProjectState } from '#projects';
 import { ClusterView } from '#scheduling';
+import type { Decision } from '../domain/decision.js';
+import type { JobSpec } from '../domain/job-spec.js';
 import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { canonicalFingerprint } from './fingerprint.js';
+import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
 import { notEnforced, notOffered } from './not-offered.js';
 
@@ -30,31 +34,50 @@ export interface Submission {
   readonly warnings: readonly string[];
 }
 
+/** What came of one item of a batch. */
+export type BatchResult =
+  ({ readonly status: 201 } & Submission) | { readonly status: number; readonly problem: Problem };
+
+export interface Plan extends Decision {
+  readonly explanation: unknown;
+  readonly warnings: readonly string[];
+}
+
+export interface SubmittedBatch {
+  /** In the order of the items. */
+  readonly results: readonly BatchResult[];
+  /** Of the last one stored. */
+  readonly position: bigint | undefined;
+}
+
+/** A job file that was read, and the institution of its project. */
+interface ReadJob {
+  readonly spec: JobSpec;
+  readonly institution: string;
+  readonly warnings: readonly string[];
+}
+
 /** Takes a job file in: names all its mistakes or stores one job, however often it is sent under one idempotency key. */
 @Injectable()
 export class JobSubmissions {
   constructor(
     private readonly commands: CommandBus,
     private readonly view: ClusterView,
+    private readonly access: JobAccess,
     @Inject(PROJECT_LOOKUP) private readonly projects: ProjectLookup,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(IDS) private readonly ids: Ids,
   ) {}
 
   async submit(input: unknown, caller: Caller, key?: string): Promise<{ submission: Submission; position: bigint }> {
-    const parsed = parseJobSpec(input);
-    if (!parsed.ok) throw invalid(parsed.errors);
-    const { spec } = parsed;
-    const refused = notOffered(spec);
-    if (refused.length > 0) throw invalid(refused);
-    const project = await this.projectFor(spec.project, caller);
+    const { spec, warnings, institution } = await this.read(input, caller);
     const jobId = key === undefined ? this.ids.next() : keyedId(caller.account, key);
     const command = {
       type: 'SubmitJob' as const,
       jobId,
       spec,
       account: caller.account,
-      institution: project.institution,
+      institution,
       evaluationId: this.ids.next(),
       fingerprint: canonicalFingerprint(spec),
       at: toInstant(this.clock.now()),
@@ -62,10 +85,63 @@ export class JobSubmissions {
     const context = { actor: caller.account, correlationId: command.evaluationId };
     const outcome: Handled<JobState> = await this.commands.execute(new ExecuteJob(jobId, command, context));
     const { state, position } = doneOrThrow(outcome);
-    const request = plannedRequest({ jobId, spec, account: caller.account, institution: project.institution });
+    const request = plannedRequest({ jobId, spec, account: caller.account, institution });
     const never = neverReasons(request, this.view.cluster).map(neverWarning);
-    const warnings = [...parsed.warnings, ...notEnforced(spec), ...never];
-    return { submission: { id: jobId, evaluationId: state.evaluationId, revision: '0', warnings }, position };
+    const submission = {
+      id: jobId,
+      evaluationId: state.evaluationId,
+      revision: '0',
+      warnings: [...warnings, ...never],
+    };
+    return { submission, position };
+  }
+
+  /** Each item by itself, as if it were sent alone: one that is refused does not keep the others out. */
+  async submitAll(items: readonly unknown[], caller: Caller, key?: string): Promise<SubmittedBatch> {
+    const settled = await Promise.allSettled(
+      items.map((item, index) => this.submit(item, caller, key === undefined ? key : `${key}#${String(index)}`)),
+    );
+    const positions = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value.position] : []));
+    const results = settled.map((one): BatchResult => {
+      if (one.status === 'fulfilled') return { status: 201, ...one.value.submission };
+      const problem = problemOf(one.reason);
+      return { status: problem.status, problem };
+    });
+    return { results, position: positions.toSorted((left, right) => (left < right ? -1 : 1)).at(-1) };
+  }
+
+  /** The decision that the scheduler would make now, by the same code on the same view. Nothing is written. */
+  async plan(input: unknown, caller: Caller): Promise<Plan> {
+    const { spec, warnings, institution } = await this.read(input, caller);
+    const [jobId, evaluationId] = [this.ids.next(), this.ids.next()];
+    const request = plannedRequest({ jobId, spec, account: caller.account, institution });
+    const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };
+    const { decision } = decide(request, this.view.cluster, context);
+    return { ...decision, explanation: explainDecision(decision), warnings };
+  }
+
+  private async read(input: unknown, caller: Caller): Promise<ReadJob> {
+    const parsed = parseJobSpec(input);
+    if (!parsed.ok) throw invalid(parsed.errors);
+    const { spec } = parsed;
+    const refused = notOffered(spec);
+    if (refused.length > 0) throw invalid(refused);
+    const { institution } = await this.projectFor(spec.project, caller);
+    await this.checkSources(spec, caller);
+    return { spec, institution, warnings: [...parsed.warnings, ...notEnforced(spec)] };
+  }
+
+  /** A job may take files only of jobs that its submitter may see. */
+  private async checkSources({ inputs }: JobSpec, caller: Caller): Promise<void> {
+    const errors: ProblemItem[] = [];
+    for (const [index, { source }] of inputs.entries()) {
+      const job = /^job:([^/]+)\//.exec(source)?.[1];
+      if (job === undefined || (await this.access.canSee(job, caller))) continue;
+      const pointer = `/inputs/${String(index)}/source`;
+      errors.push({ pointer, code: 'UNKNOWN_JOB', message: `names job ${job}, which is not there` });
+    }
+    const detail = errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
+    if (errors.length > 0) throw new ProblemException('DEPENDENCY_UNKNOWN', detail, { errors });
   }
 
   private async projectFor(projectId: string, caller: Caller): Promise<Pick<ProjectState, 'institution' | 'members'>> {

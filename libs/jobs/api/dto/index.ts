@@ -1,2 +1,3 @@
-export { parsePriority, parseReason, parseRerun } from './job-requests.dto.js';
+export { JobListQuery, QueueQuery, sinceOf } from './job-queries.dto.js';
+export { parseBatch, parsePriority, parseReason, parseRerun } from './job-requests.dto.js';
 export { parseReport, parseReports } from './report.dto.js';

@@ -1,8 +1,24 @@
-import { isRecord, mapChecked, Optional, plain, Required, text, validateInput, whole } from '#platform/validation';
+import {
+  below,
+  fault,
+  isRecord,
+  list,
+  mapChecked,
+  NO_FAULTS,
+  Optional,
+  plain,
+  refuse,
+  Required,
+  step,
+  text,
+  validateInput,
+  whole,
+} from '#platform/validation';
 import type { Checked } from '#platform/validation';
 
 /* What people ask of a job that is there. */
 
+const MAX_BATCH = 1000;
 const NO_REASON = 'no reason given';
 
 export class ReasonDto {
@@ -19,6 +35,17 @@ export class RerunDto {
   @Optional((value) => (isRecord(value) ? [] : [{ at: '', code: 'WRONG_TYPE', message: 'must be an object' }]))
   changes?: Readonly<Record<string, unknown>>;
 }
+
+/** Each item is looked at by itself, so only the list is checked here. */
+export const parseBatch = (input: unknown): Checked<{ readonly items: readonly unknown[] }> => {
+  if (!isRecord(input)) return refuse(fault('WRONG_TYPE', 'must be an object'));
+  const { items, ...others } = input;
+  const unknown = Object.keys(others).flatMap((name) => fault('UNKNOWN_FIELD', 'is not a known field', step(name)));
+  const faults = [...unknown, ...below('items', batchItems(items))];
+  return faults.length > 0 ? refuse(faults) : { ok: true, value: { items: items as readonly unknown[] } };
+};
+
+const batchItems = list(() => NO_FAULTS, { min: 1, max: MAX_BATCH });
 
 /** An absent body is one without a reason, which the history then says. */
 export const parseReason = (input: unknown): Checked<{ readonly reason: string }> =>

@@ -162,13 +162,19 @@ const storable = (input: unknown): unknown => {
   if (!isRecord(input)) return input;
   const clean = (value: unknown) =>
     typeof value === 'string' ? value.toWellFormed().replaceAll('\u0000', '\ufffd') : value;
-  const { message, reason } = input;
+  const { message, reason, diagnostics } = input;
   return {
     ...input,
     ...(message !== undefined && { message: clean(message) }),
     ...(reason !== undefined && { reason: clean(reason) }),
+    ...(isRecord(diagnostics) && !isStorable(diagnostics) && { diagnostics: UNSTORABLE }),
   };
 };
+
+const UNSTORABLE = { dropped: 'holds characters that cannot be stored' };
+
+/** JSON writes both U+0000 and halves of a pair as escapes; a text that merely quotes such an escape has two backslashes. */
+const isStorable = (value: object): boolean => !/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(JSON.stringify(value));
 
 const kept = (diagnostics: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
   const bytes = Buffer.byteLength(JSON.stringify(diagnostics));

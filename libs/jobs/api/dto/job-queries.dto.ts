@@ -1,0 +1,54 @@
+import { ListQuery } from '#platform/http';
+import { choice, first, instantOf, instantRule, Optional, text } from '#platform/validation';
+import type { Rule } from '#platform/validation';
+import type { JobStateName } from '../../domain/state.js';
+
+const STATES: Readonly<Record<JobStateName, true>> = {
+  blocked: true,
+  queued: true,
+  reserved: true,
+  running: true,
+  paused: true,
+  completed: true,
+  failed: true,
+  cancelled: true,
+};
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** A moment, or a day, which begins at midnight UTC. */
+const momentOf = (since: string): string => (DAY.test(since) ? `${since}T00:00:00Z` : since);
+const since: Rule = first(text({ max: 40, form: /^[1-9]/, says: 'a time such as 2026-11-29T20:11:05Z' }), (value) =>
+  instantRule(momentOf(String(value))),
+);
+const word = text();
+
+/** The conditions of the list of jobs. */
+export class JobListQuery extends ListQuery {
+  @Optional(choice(Object.keys(STATES)))
+  state?: string;
+
+  @Optional(word)
+  project?: string;
+
+  @Optional(word)
+  node?: string;
+
+  @Optional(word)
+  name?: string;
+
+  @Optional(choice(['batch', 'ops', 'service', 'daemon']))
+  type?: string;
+
+  @Optional(since)
+  since?: string;
+}
+
+/** The conditions of the queue. */
+export class QueueQuery extends ListQuery {
+  @Optional(word)
+  project?: string;
+}
+
+/** The checked `since` as an instant. */
+export const sinceOf = ({ since: given }: Pick<JobListQuery, 'since'>): { since?: string } =>
+  given === undefined ? {} : { since: instantOf(momentOf(given)) };
