@@ -7,7 +7,7 @@ import type { Clock } from '#kernel';
 import { parseDuration } from '#contracts';
 import type { AssignmentsAnswer, EnrollAnswer } from '#contracts';
 import { issueToken } from '#platform/auth';
-import { CurrentCaller, ProblemException, Roles, answered, parsed } from '#platform/http';
+import { CurrentCaller, OwnIdempotency, ProblemException, Roles, answered, parsed } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK, SIGNING_SECRET } from '#platform/ports';
 import { AssignmentBoard, ClusterView } from '#scheduling';
@@ -24,6 +24,7 @@ const LONGEST_POLL = 60_000;
 /** What a node's agent says of the node itself, and where it learns what to run. */
 @ApiTags('agent')
 @Controller('v1/nodes')
+@OwnIdempotency()
 export class AgentController {
   constructor(
     private readonly commands: CommandBus,

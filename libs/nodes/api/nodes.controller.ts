@@ -4,7 +4,16 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
-import { CurrentCaller, ProblemException, Roles, answered, ifMatch, parsed } from '#platform/http';
+import {
+  CurrentCaller,
+  ListQuery,
+  ProblemException,
+  Roles,
+  answered,
+  ifMatch,
+  parsed,
+  readQuery,
+} from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
 import type { NodeCommand } from '../domain/commands.js';
@@ -24,8 +33,8 @@ export class NodesController {
 
   @Get()
   @ApiOperation({ summary: 'All enrolled nodes' })
-  list(@Query('limit') limit?: string, @Query('cursor') cursor?: string): Promise<unknown> {
-    return this.nodes.list({ limit, cursor });
+  list(@Query() query: unknown): Promise<unknown> {
+    return this.nodes.list(readQuery(ListQuery, query));
   }
 
   @Get(':id')

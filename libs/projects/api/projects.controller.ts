@@ -1,12 +1,23 @@
-import { Body, Controller, Get, Headers, Inject, Param, Put, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, Inject, Param, Put, Query, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
-import { CurrentCaller, Roles, answered, ifMatch, parsed } from '#platform/http';
+import {
+  CurrentCaller,
+  ListQuery,
+  ProblemException,
+  Roles,
+  answered,
+  ifMatch,
+  invalid,
+  parsed,
+  readQuery,
+} from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
+import { identifier } from '#platform/validation';
 import { ProjectQueries } from '../read/index.js';
 import { ExecuteProject } from '../write/execute-project.js';
 import { parseProjectConfig } from './dto/index.js';
@@ -22,8 +33,17 @@ export class ProjectsController {
 
   @Get()
   @ApiOperation({ summary: 'All projects' })
-  async list(): Promise<unknown> {
-    return this.projects.list();
+  async list(@Query() query: unknown): Promise<unknown> {
+    return this.projects.list(readQuery(ListQuery, query));
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'One project; ETag is its revision' })
+  async show(@Param('id') projectId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+    const project = await this.projects.get(projectId);
+    if (!project) throw new ProblemException('PROJECT_NOT_FOUND', `there is no project ${projectId}`);
+    void reply.header('etag', `"${project.revision}"`);
+    return project;
   }
 
   @Put(':id')
@@ -36,6 +56,9 @@ export class ProjectsController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Headers('if-match') match?: string,
   ): Promise<unknown> {
+    const wrong = identifier(projectId);
+    if (wrong.length > 0)
+      throw invalid([{ pointer: '', code: 'MALFORMED', message: `the id ${wrong[0]?.message ?? ''}` }]);
     const at = toInstant(this.clock.now());
     const command = { type: 'ConfigureProject' as const, ...parsed(parseProjectConfig(body)), projectId, at };
     const context = { actor: caller.account, ...ifMatch(match) };
