@@ -14,8 +14,8 @@ import { NodesApiModule, PRESENCE_SINK } from '#nodes/api';
 import type { PresenceSink } from '#nodes/api';
 import { NodeQueries } from '#nodes/read';
 import { NODE_COMMANDS } from '#nodes/write';
-import { AuthGuard, MinPositionInterceptor, ProblemFilter } from '#platform/http';
-import { CLOCK, EVENT_STORE, IDS, LOGGER, POSITION_WAITER, SIGNING_SECRET, TIMERS } from '#platform/ports';
+import { AuthGuard, EventStreams, IdempotencyInterceptor, MinPositionInterceptor, ProblemFilter } from '#platform/http';
+import { ANSWERS, CLOCK, EVENT_STORE, IDS, LOGGER, POSITION_WAITER, SIGNING_SECRET, TIMERS } from '#platform/ports';
 import type { PositionWaiter } from '#platform/ports';
 import { projectStream } from '#projects';
 import { ProjectsApiModule } from '#projects/api';
@@ -28,6 +28,7 @@ import type { Parts } from './parts.js';
 import { EventsController } from './system/events.controller.js';
 import { HealthController } from './system/health.controller.js';
 import { Metrics } from './system/metrics.js';
+import { ProblemsController } from './system/problems.controller.js';
 import { ProjectionsController } from './system/projections.controller.js';
 import { TokensController } from './system/tokens.controller.js';
 import { PARTS } from './tokens.js';
@@ -43,6 +44,7 @@ const own = (parts: Parts, lifecycle: Lifecycle): Provider[] => [
   { provide: LOGGER, useValue: parts.log },
   { provide: EVENT_STORE, useValue: parts.store },
   { provide: SIGNING_SECRET, useValue: parts.config.secret },
+  EventStreams,
 ];
 
 /** The parts under the names that the contexts ask for. */
@@ -64,6 +66,7 @@ const ports = (parts: Parts, lifecycle: Lifecycle): Provider[] => {
   };
   return [
     ...own(parts, lifecycle),
+    { provide: ANSWERS, useValue: lifecycle.answers },
     { provide: POSITION_WAITER, useValue: waiter },
     { provide: JOB_COMMANDS, useValue: parts.jobs },
     { provide: NODE_COMMANDS, useValue: parts.nodes },
@@ -104,10 +107,18 @@ export class AppModule {
         NodesApiModule,
         ProjectsApiModule,
       ],
-      controllers: [HealthController, TokensController, ProjectionsController, EventsController, ArtifactsController],
+      controllers: [
+        HealthController,
+        ProblemsController,
+        TokensController,
+        ProjectionsController,
+        EventsController,
+        ArtifactsController,
+      ],
       providers: [
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_FILTER, useClass: ProblemFilter },
+        { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
         { provide: APP_INTERCEPTOR, useClass: MinPositionInterceptor },
       ],
     };

@@ -1,5 +1,5 @@
 import type { Millis, Timer } from '#kernel';
-import { ProgressStore, PostgresPresenceStore } from '#read-store';
+import { PostgresIdempotencyStore, PostgresPresenceStore, ProgressStore } from '#read-store';
 import { LeaderLock, ProjectionPositions, ProjectionRunner, migrate } from '#read-store';
 import { ControlLoop } from '#scheduling';
 import type { SchedulingObserver } from '#scheduling';
@@ -7,6 +7,8 @@ import type { Parts } from './parts.js';
 
 const SCHEDULER_LOCK = 'scheduler';
 const RETRY_AFTER: Millis = 1_000;
+const LOOK_AFTER: Millis = 50;
+const PURGE_INTERVAL: Millis = 3_600_000;
 
 /**
  * Opens and closes what the process holds, in order.
@@ -19,18 +21,22 @@ export class Lifecycle {
   readonly positions: ProjectionPositions;
   readonly presence: PostgresPresenceStore;
   readonly progress: ProgressStore;
+  readonly answers: PostgresIdempotencyStore;
   readonly runner: ProjectionRunner | undefined;
   private readonly leader: LeaderLock | undefined;
   private loop: ControlLoop | undefined;
   private changing: Promise<void> = Promise.resolve();
   private gauge: Timer | undefined;
+  private purge: Timer | undefined;
   private serving = false;
+  private stopped = false;
 
   constructor(private readonly parts: Parts) {
     const { config, store, clock, timers, log, projections } = parts;
     const url = config.databaseUrl;
     this.positions = new ProjectionPositions({ url, timers });
     this.presence = new PostgresPresenceStore(parts.readStore, clock, timers, log);
+    this.answers = new PostgresIdempotencyStore(parts.readStore, clock);
     this.progress = new ProgressStore(parts.readStore, clock, timers, log);
     if (config.roles.includes('projector')) {
       const onPassed = this.positions.advance;
@@ -39,24 +45,40 @@ export class Lifecycle {
     if (this.schedules && config.schedulerLock) this.leader = this.leaderLock(url);
   }
 
+  /** True while the process can do its work and takes it. */
+  get serves(): boolean {
+    return this.serving;
+  }
+
+  /** Resolves when the process serves; never when it is stopped before. */
   async start(): Promise<void> {
     await this.openDatabase();
     await this.positions.start();
     this.parts.view.start();
     await this.parts.view.whenReady();
+    if (this.stopped) return;
     this.presence.start();
     this.progress.start();
     this.runner?.start();
     this.leader?.start();
     if (this.schedules && !this.leader) void this.change(() => this.startLoop());
+    await this.readModelsMade();
+    this.purge = this.parts.timers.every(PURGE_INTERVAL, () => void this.dropOldAnswers());
     this.gauge = this.parts.timers.every(1_000, () => this.measure());
     this.serving = true;
   }
 
-  async stop(): Promise<void> {
+  /** No new work is taken, and waits end. */
+  stopServing(): void {
     this.serving = false;
-    this.gauge?.cancel();
+    this.stopped = true;
     this.parts.board.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.stopServing();
+    this.gauge?.cancel();
+    this.purge?.cancel();
     await this.change(() => this.stopLoop());
     await this.leader?.stop();
     await this.runner?.stop();
@@ -71,17 +93,34 @@ export class Lifecycle {
   /** What is not well, by part; empty means ready. */
   async unreadiness(): Promise<Readonly<Record<string, string>>> {
     const wrong: Record<string, string> = {};
-    const { store, view, readStore } = this.parts;
+    const { store, view } = this.parts;
     if (!this.serving) wrong.process = 'starting or stopping';
     const { connected, lastError } = store.status();
     if (!connected) wrong.eventStore = lastError ?? 'not connected';
     if (!view.ready) wrong.view = 'does not follow the event store';
     try {
-      await readStore.query('SELECT 1');
+      const missing = await this.missingTables();
+      if (missing.length > 0) wrong.readModels = `not made yet: ${missing.join(', ')}`;
     } catch (error) {
       wrong.database = error instanceof Error ? error.message : 'does not answer';
     }
     return wrong;
+  }
+
+  /** A new database gets its read models from whichever process projects; queries need them. */
+  private async readModelsMade(): Promise<void> {
+    while (!this.stopped) {
+      const missing = await this.missingTables().catch(() => ['the database']);
+      if (missing.length === 0) return;
+      await new Promise<void>((resolve) => void this.parts.timers.after(LOOK_AFTER, resolve));
+    }
+  }
+
+  private async missingTables(): Promise<string[]> {
+    const names = this.parts.projections.flatMap(({ tables }) => tables.map(({ name }) => name));
+    const sql = 'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NULL';
+    const rows = await this.parts.readStore.query<{ name: string }[]>(sql, [names]);
+    return rows.map(({ name }) => name);
   }
 
   private get schedules(): boolean {
@@ -94,7 +133,7 @@ export class Lifecycle {
 
   private async openDatabase(): Promise<void> {
     const { readStore, timers, log } = this.parts;
-    for (;;) {
+    while (!this.stopped) {
       try {
         if (!readStore.isInitialized) await readStore.initialize();
         await migrate(readStore);
@@ -155,6 +194,14 @@ export class Lifecycle {
       lost: () => metrics.lost.inc(),
       fault: () => metrics.faults.inc(),
     };
+  }
+
+  private async dropOldAnswers(): Promise<void> {
+    try {
+      await this.answers.purge();
+    } catch (error) {
+      this.parts.log.warn({ err: error }, 'old answers were not dropped, it is tried again');
+    }
   }
 
   private measure(): void {

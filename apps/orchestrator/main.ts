@@ -11,7 +11,7 @@ const fail = (error: unknown): never => {
 };
 
 /**
- * *Starting*: being told to stop ends the process at once, for nothing is served yet and what was recorded is safe.
+ * *Starting*: it listens, for health, and being told to stop ends it as soon as what is open is closed.
  * *Serving*: it stops in order, and a second word changes nothing. With `--exit-with-parent` the end of stdin is such a
  * word, for then whoever started the process is gone.
  */
@@ -28,6 +28,8 @@ const main = async (): Promise<void> => {
     stopping ??= orchestrator.stop();
     stopping.then(() => process.exit(0), fail);
   };
+  await orchestrator.ready;
+  if (stopping) return;
   process.stdout.write(`${JSON.stringify({ ready: true, url: orchestrator.url, port: orchestrator.port })}\n`);
 };
 

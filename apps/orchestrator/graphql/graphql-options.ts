@@ -3,12 +3,20 @@ import { MercuriusDriver } from '@nestjs/mercurius';
 import type { MercuriusDriverConfig } from '@nestjs/mercurius';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
+import { toProblem } from '#contracts';
+import type { Problem } from '#contracts';
 import type { Clock } from '#kernel';
 import { verifyToken } from '#platform/auth';
 import { bearerToken, problemOf } from '#platform/http';
+import { limitFields } from './limit-fields.js';
+
+interface Asking {
+  readonly headers: IncomingHttpHeaders;
+  readonly url?: string | undefined;
+}
 
 interface Upgrade {
-  readonly req: { readonly headers: IncomingHttpHeaders; readonly url?: string | undefined };
+  readonly req: Asking;
 }
 
 /** Levels of nesting that a query may have. */
@@ -24,10 +32,11 @@ export const graphqlOptions = (secret: string, clock: Clock): MercuriusDriverCon
   sortSchema: true,
   graphiql: false,
   queryDepth: DEEPEST,
+  validationRules: [limitFields],
   context: (request: FastifyRequest, reply: FastifyReply) => ({ request, reply }),
   errorFormatter: ({ data = null, errors }) => ({
     statusCode: 200,
-    response: { data, errors: errors.map(withProblem) },
+    response: { data, errors: errors.flatMap(withProblems) },
   }),
   subscription: {
     fullWsTransport: true,
@@ -41,18 +50,27 @@ export const graphqlOptions = (secret: string, clock: Clock): MercuriusDriverCon
   },
 });
 
-const callerOf = ({ headers, url }: Upgrade['req'], secret: string, clock: Clock) => {
-  const header = typeof headers.authorization === 'string' ? headers.authorization : undefined;
-  const asked = new URL(url ?? '/', 'http://localhost').searchParams.get('access_token');
-  const token = bearerToken(header) ?? asked;
-  return token === null ? Promise.resolve(undefined) : verifyToken(secret, token, clock.now());
+/** The token of a request; in the address only where a browser cannot send a header, which is the upgrade. */
+export const tokenOf = ({ headers, url = '/' }: Asking): string | undefined => {
+  const token = bearerToken(headers.authorization);
+  if (token !== undefined || headers.upgrade === undefined) return token;
+  return new URLSearchParams(url.slice(url.indexOf('?') + 1)).get('access_token') ?? undefined;
 };
 
-/** A refusal carries the same problem document as over REST. */
-const withProblem = (error: GraphQLError): GraphQLError => {
-  const cause = error.originalError;
-  if (!cause) return error;
-  const problem = problemOf(cause);
+const callerOf = (request: Asking, secret: string, clock: Clock) => {
+  const token = tokenOf(request);
+  return token === undefined ? Promise.resolve(undefined) : verifyToken(secret, token, clock.now());
+};
+
+/** A refusal carries the same problem document as over REST; an operation that is no valid one, what is wrong with it. */
+const withProblems = (error: GraphQLError): readonly GraphQLError[] => {
+  const cause = (error.originalError ?? error) as Error & { errors?: readonly GraphQLError[]; code?: string };
+  if (!cause.code?.startsWith('MER_')) return [cause === error ? error : withProblem(error, problemOf(cause))];
+  const mistakes = cause.errors?.length ? cause.errors : [error];
+  return mistakes.map((mistake) => withProblem(mistake, toProblem('GRAPHQL_INVALID', mistake.message)));
+};
+
+const withProblem = (error: GraphQLError, problem: Problem): GraphQLError => {
   const { nodes, source, positions, path } = error;
   return new GraphQLError(problem.detail, {
     nodes: nodes ?? null,

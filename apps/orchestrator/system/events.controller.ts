@@ -1,11 +1,12 @@
-import { Controller, Get, Headers, Inject, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Inject, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { START } from '#event-store';
 import type { EventStore, RecordedEvent } from '#event-store';
 import { rawEvent } from '#jobs/api';
-import { ProblemException, Roles } from '#platform/http';
+import { EventStreams, ProblemException, Roles, limitText, readQuery } from '#platform/http';
 import { EVENT_STORE, TIMERS } from '#platform/ports';
+import { Optional, choice, text } from '#platform/validation';
 import type { Timers } from '#kernel';
 
 /** Events a caller may get in one answer without `follow`. */
@@ -13,12 +14,24 @@ const MOST = 10_000;
 /** A comment line keeps proxies from closing a quiet stream. */
 const KEEP_ALIVE = 15_000;
 
+class EventsQuery {
+  @Optional(text())
+  readonly from?: string;
+
+  @Optional(choice(['true', 'false']))
+  readonly follow?: string;
+
+  @Optional(limitText)
+  readonly limit?: string;
+}
+
 /** The whole log, for auditors and for programs that follow it. */
 @ApiTags('system')
 @Controller('v1/events')
 @Roles('operator', 'auditor')
 export class EventsController {
   constructor(
+    private readonly streams: EventStreams,
     @Inject(EVENT_STORE) private readonly store: EventStore,
     @Inject(TIMERS) private readonly timers: Timers,
   ) {}
@@ -26,52 +39,48 @@ export class EventsController {
   @Get()
   @ApiOperation({ summary: 'Events after a position, oldest first; `follow=true` streams them as server-sent events' })
   async read(
-    @Req() request: FastifyRequest,
+    @Query() query: unknown,
     @Res() reply: FastifyReply,
-    @Query('from') from?: string,
-    @Query('follow') follow?: string,
     @Headers('last-event-id') lastEventId?: string,
   ): Promise<void> {
+    const { from, follow, limit = String(MOST) } = readQuery(EventsQuery, query);
     const after = positionOf(lastEventId ?? from);
     if (follow === 'true') {
-      this.follow(request, reply, after);
+      this.follow(reply, after);
       return;
     }
-    const items: unknown[] = [];
+    const most = Math.min(MOST, Number(limit));
+    const items: object[] = [];
+    let last = after;
     for await (const event of this.store.readAll({ after })) {
+      if (items.length === most) {
+        await reply.send({ items, next: String(last) });
+        return;
+      }
       items.push(rawEvent(event));
-      if (items.length === MOST) break;
+      last = event.position;
     }
-    await reply.send({ items });
+    await reply.send({ items, next: null });
   }
 
-  /** Waits for a slow reader: the subscription delivers the next event when this one was taken. */
-  private follow(request: FastifyRequest, reply: FastifyReply, after: bigint): void {
-    reply.hijack();
-    const { raw } = reply;
-    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', connection: 'keep-alive' });
-    raw.write(': events\n\n');
-    const write = (event: RecordedEvent): void | Promise<void> => {
-      const taken = raw.write(
-        `id: ${String(event.position)}\nevent: ${event.type}\ndata: ${JSON.stringify(rawEvent(event))}\n\n`,
-      );
-      if (taken || raw.destroyed) return;
-      return new Promise((resolve) => {
-        raw.once('drain', resolve);
-        raw.once('close', resolve);
-      });
-    };
-    const subscription = this.store.subscribe({ after }, { event: write, failed: () => raw.end() });
-    const alive = this.timers.every(KEEP_ALIVE, () => void raw.write(': alive\n\n'));
-    request.raw.on('close', () => {
+  private follow(reply: FastifyReply, after: bigint): void {
+    const stream = this.streams.open(reply, 'events');
+    const event = (recorded: RecordedEvent): Promise<void> =>
+      stream.send({ id: String(recorded.position), event: recorded.type, data: rawEvent(recorded) });
+    const subscription = this.store.subscribe({ after }, { event, failed: () => stream.end() });
+    const alive = this.timers.every(KEEP_ALIVE, () => stream.comment('alive'));
+    stream.onClose(() => {
       alive.cancel();
       void subscription.stop();
     });
   }
 }
 
+/** Positions are 64 bits wide; -1 stands before the first. */
 const positionOf = (text: string | undefined): bigint => {
-  if (text === undefined || text === '') return START;
-  if (!/^-?\d{1,20}$/.test(text)) throw new ProblemException('POSITION_INVALID', 'a position is a whole number');
+  if (text === undefined) return START;
+  if (!/^(?:-1|\d{1,19})$/.test(text) || BigInt(text) >= 2n ** 63n) {
+    throw new ProblemException('POSITION_INVALID', 'a position is a whole number');
+  }
   return BigInt(text);
 };

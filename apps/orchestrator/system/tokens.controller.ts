@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { issueToken, ROLES } from '#platform/auth';
 import type { Role, TokenClaims } from '#platform/auth';
-import { Roles, parsed } from '#platform/http';
+import { OwnIdempotency, Roles, parsed } from '#platform/http';
 import { SIGNING_SECRET } from '#platform/ports';
 import { Required, choice, identifier, validateInput } from '#platform/validation';
 
@@ -23,6 +23,8 @@ export class TokensController {
   @Post()
   @HttpCode(201)
   @Roles('operator')
+  // The same request gives the same token.
+  @OwnIdempotency()
   @ApiOperation({ summary: 'Issue a token for an account; a node token may enrol nodes' })
   async issue(@Body() body: unknown): Promise<TokenClaims & { token: string }> {
     const { role, account } = parsed(validateInput(TokenRequest, body));
