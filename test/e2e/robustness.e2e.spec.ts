@@ -1,0 +1,480 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { issueToken } from '#platform/auth';
+import {
+  consumption,
+  eventsOf,
+  eventually,
+  inventory,
+  ProtocolNode,
+  SECRET,
+  TestSystem,
+  wholeLog,
+} from '../system/index.js';
+import type { ApiClient } from '../system/index.js';
+
+const good = { name: 'one', project: 'demo', task: { command: ['true'] }, constraints: ['nowhere = yes'] };
+const BYTES = { 'content-type': 'application/octet-stream' };
+
+/** What hostile and clumsy callers send: each gets a problem document, and nothing breaks. */
+describe('the interface, held against rubbish', () => {
+  let system: TestSystem;
+  let ada: ApiClient;
+  let operator: ApiClient;
+
+  beforeAll(async () => {
+    system = await TestSystem.start();
+    ada = system.researcher();
+    operator = system.operator();
+  });
+
+  afterAll(async () => {
+    await system.stop();
+  });
+
+  const code = async (answer: Promise<{ status: number; body: { code?: string } }>): Promise<string> => {
+    const { status, body } = await answer;
+    return `${String(status)} ${body.code ?? ''}`.trim();
+  };
+
+  const submitted = async (change: object = {}): Promise<string> =>
+    (await ada.post<{ id: string }>('/jobs', { ...good, ...change })).id;
+
+  const enrolled = async (name: string): Promise<ProtocolNode> => {
+    await new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' })).enrol({ labels: { at: name } });
+    return new ProtocolNode(name, system.node(name));
+  };
+
+  describe('bodies', () => {
+    const post = (body: string, type = 'application/json'): Promise<string> =>
+      code(ada.request('POST', '/jobs', body, { 'content-type': type }));
+
+    it.each([
+      ['{"name":', '400 MALFORMED_JSON'],
+      ['{"name":"x","__proto__":{"a":1}}', '400 MALFORMED_JSON'],
+      ['', '422 VALIDATION_FAILED'],
+      ['null', '422 VALIDATION_FAILED'],
+      ['[]', '422 VALIDATION_FAILED'],
+      [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, '422 VALIDATION_FAILED'],
+      ['x'.repeat(5 * 1024 * 1024), '413 PAYLOAD_TOO_LARGE'],
+    ])('%#: is refused with the problem that it is', async (body, expected) => {
+      expect(await post(body)).toBe(expected);
+    });
+
+    it.each(['text/plain', 'application/yaml', 'application/x-www-form-urlencoded', 'application/octet-stream', 'x'])(
+      'as %s is no job',
+      async (type) => {
+        expect(await post(JSON.stringify(good), type)).toBe('415 UNSUPPORTED_MEDIA_TYPE');
+      },
+    );
+
+    it('that are empty are none, whatever their type says', async () => {
+      const id = await submitted();
+      const empty = { 'content-type': 'application/json' };
+      expect((await ada.request('POST', `/jobs/${id}/pause`, '', empty)).body).toMatchObject({ state: 'paused' });
+    });
+  });
+
+  describe('addresses', () => {
+    it.each([
+      ['GET', '/nope', '404 NOT_FOUND'],
+      ['GET', '/jobs/', '404 NOT_FOUND'],
+      ['GET', '/jobs/%zz', '404 NOT_FOUND'],
+      ['GET', '/jobs/..%2f..', '404 JOB_NOT_FOUND'],
+      ['GET', `/jobs/${'x'.repeat(5000)}`, '404 NOT_FOUND'],
+      ['GET', '/jobs/%0d%0aX-Evil:%201', '404 NOT_FOUND'],
+      ['GET', '/nodes/%00', '404 NOT_FOUND'],
+      ['GET', '/nodes/constructor', '404 NODE_UNKNOWN'],
+      ['GET', '/projects/nope', '404 PROJECT_NOT_FOUND'],
+      ['PUT', '/projects/a%2fb', '422 VALIDATION_FAILED'],
+      ['DELETE', '/jobs', '405 METHOD_NOT_ALLOWED'],
+    ])('%s %s', async (method, path, expected) => {
+      const body = method === 'PUT' ? { institution: 'here', members: [] } : undefined;
+      const answer = await operator.request(method, path, body);
+      expect(await code(Promise.resolve(answer))).toBe(expected);
+      expect(answer.headers.get('content-type')).toContain('application/problem+json');
+    });
+
+    it('name the methods they take', async () => {
+      expect((await ada.request('DELETE', '/jobs')).headers.get('allow')).toBe('GET, HEAD, POST');
+    });
+
+    it('of parts of a job that are not there', async () => {
+      const id = await submitted();
+      for (const number of ['abc', '0', '-1', '1.5', '99999999999']) {
+        expect(await code(ada.request('GET', `/jobs/${id}/decisions/${number}`))).toBe('404 DECISION_NOT_FOUND');
+      }
+      for (const name of ['x', '__proto__', 'constructor']) {
+        expect(await code(ada.request('GET', `/jobs/${id}/logs?execution=${name}`))).toBe('404 EXECUTION_UNKNOWN');
+      }
+      expect(await code(ada.request('GET', `/jobs/${id}/logs?tail=-1`))).toBe('422 VALIDATION_FAILED');
+    });
+
+    it('show one project, and the page of problems to everybody', async () => {
+      expect(await ada.get('/projects/demo')).toMatchObject({ id: 'demo', institution: 'here' });
+      const page = await fetch(`${system.url}/docs/problems`);
+      expect(page.headers.get('content-type')).toContain('text/html');
+      expect(await page.text()).toContain('<h2 id="not_found">NOT_FOUND</h2>');
+    });
+  });
+
+  describe('lists', () => {
+    it.each([
+      '/jobs?since=abc',
+      '/jobs?since=0000',
+      '/jobs?since=2026-13-45',
+      '/jobs?limit=abc',
+      '/jobs?limit=0',
+      '/jobs?limit=1&limit=2',
+      '/jobs?state=nope',
+      '/jobs?colour=blue',
+      '/jobs?name=%00',
+      '/queue?project=%00',
+      '/nodes?limit=-1',
+      '/projects?foo=1',
+    ])('%s has a mistake', async (path) => {
+      expect(await code(ada.request('GET', path))).toBe('422 VALIDATION_FAILED');
+    });
+
+    it.each(['jobs', 'queue', 'nodes', 'projects'])('%s take only their own cursors', async (name) => {
+      expect(await code(ada.request('GET', `/${name}?cursor=rubbish`))).toBe('400 CURSOR_INVALID');
+    });
+
+    it('a cursor that was forged finds nothing, and breaks nothing', async () => {
+      const [digest] = JSON.parse(
+        Buffer.from(
+          await eventually(
+            async () => String((await ada.get('/jobs?limit=1')).next ?? ''),
+            (next) => next !== '',
+          ),
+          'base64url',
+        ).toString(),
+      ) as string[];
+      const forged = Buffer.from(JSON.stringify([digest, '0000', 'x'])).toString('base64url');
+      expect(await code(ada.request('GET', `/jobs?cursor=${forged}`))).toMatch(/^4/);
+    });
+
+    it('since a day or a moment', async () => {
+      expect((await ada.get('/jobs?since=2000-01-01')).items.length).toBeGreaterThan(0);
+      expect((await ada.get('/jobs?since=2100-01-01T00:00:00Z')).items).toEqual([]);
+    });
+  });
+
+  describe('who calls', () => {
+    it('is nobody with an expired, forged or unsigned token', async () => {
+      const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const tokens = [
+        await issueToken(SECRET, { role: 'operator', account: 'op' }, Date.now() - 1000),
+        await issueToken('another secret of at least 32 characters', { role: 'operator', account: 'op' }),
+        `${part({ alg: 'none' })}.${part({ iss: 'escalon', sub: 'op', role: 'operator' })}.`,
+      ];
+      for (const token of tokens) {
+        const answer = await fetch(`${system.url}/v1/events`, { headers: { authorization: `Bearer ${token}` } });
+        expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      }
+    });
+
+    it('a node sees its own part only', async () => {
+      const node = system.node('n-own');
+      expect(await code(node.request('GET', '/jobs'))).toBe('403 FORBIDDEN');
+      expect(await code(node.request('GET', '/queue'))).toBe('403 FORBIDDEN');
+      expect(await code(node.request('GET', '/nodes/other/assignments'))).toBe('403 WRONG_NODE');
+      expect(await code(node.request('PUT', '/nodes/other/policy', {}))).toBe('403 FORBIDDEN');
+    });
+
+    it('takes no files of a job that the account may not see; the node that needs them gets them', async () => {
+      await operator.put('/projects/hidden', { institution: 'here', members: ['eve'] });
+      const eve = system.researcher('eve');
+      const { id: hidden } = await eve.post('/jobs', { ...good, project: 'hidden' });
+      for (const part of ['', '/events', '/timeline', '/decisions', '/logs', '/results', '/logs?follow=true']) {
+        expect(await code(ada.request('GET', `/jobs/${hidden}${part}`))).toBe('404 JOB_NOT_FOUND');
+      }
+      const stealing = { ...good, inputs: [{ source: `job:${hidden}/secret.csv`, path: 'x' }] };
+      const answer = await ada.request('POST', '/jobs', stealing);
+      expect(answer).toMatchObject({ status: 422, body: { code: 'DEPENDENCY_UNKNOWN' } });
+      expect(answer.body.errors).toMatchObject([{ pointer: '/inputs/0/source' }]);
+
+      const node = await enrolled('reads-inputs');
+      const own = await submitted();
+      expect(await code(system.node('reads-inputs').request('GET', `/jobs/${own}/results`))).toBe('404 JOB_NOT_FOUND');
+      const inputs = [{ source: `job:${own}/out.csv`, path: 'x' }];
+      await node.assigned(await submitted({ inputs, constraints: ['at = reads-inputs'] }));
+      expect((await system.node('reads-inputs').request('GET', `/jobs/${own}/results`)).status).toBe(200);
+    });
+  });
+
+  describe('GraphQL', () => {
+    const ask = async (query: string): Promise<{ code: string; message: string }> => {
+      const { body } = await ada.request('POST', '/graphql', { query });
+      const [error] = body.errors;
+      return { code: error.extensions.code, message: error.message };
+    };
+
+    it('shows its schema to nobody without a token, however the path is written', async () => {
+      const body = JSON.stringify({ query: '{__schema{types{name}}}' });
+      for (const path of ['/graphql', '/%67raphql', '/graphql?access_token=x']) {
+        const headers = { 'content-type': 'application/json' };
+        const { status } = await fetch(system.url + path, { method: 'POST', headers, body });
+        expect([path, status]).toEqual([path, 401]);
+      }
+    });
+
+    it('says what is wrong with an operation', async () => {
+      expect(await ask('{ nope }')).toMatchObject({ code: 'GRAPHQL_INVALID', message: /Cannot query field "nope"/ });
+      const many = Array.from({ length: 2000 }, (_, index) => `a${String(index)}: jobs { items }`).join(' ');
+      expect(await ask(`{ ${many} }`)).toMatchObject({ code: 'GRAPHQL_INVALID' });
+      expect(await ask('{ jobs(limit: -1) { items } }')).toMatchObject({ code: 'VALIDATION_FAILED' });
+      expect(await ask(`mutation { cancelJob(id: "x", reason: "${'y'.repeat(2000)}") { id } }`)).toMatchObject({
+        code: 'VALIDATION_FAILED',
+      });
+    });
+
+    it('lets a browser subscribe with its token in the address, and tells it nothing of other projects', async () => {
+      const { createClient } = await import('graphql-ws');
+      const { default: WebSocket } = await import('ws');
+      await operator.put('/projects/hidden', { institution: 'here', members: ['eve'] });
+      const { id: hidden } = await system.researcher('eve').post('/jobs', { ...good, project: 'hidden' });
+      const url = `${system.url.replace('http', 'ws')}/graphql?access_token=${await ada.token}`;
+      const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
+      const iterate = (id: string) =>
+        client.iterate<{ jobChanged: { type: string } }>({
+          query: `subscription { jobChanged(id: "${id}") { type } }`,
+        });
+      const refused: unknown = await iterate(hidden)
+        .next()
+        .catch((error: unknown) => error);
+      expect(JSON.stringify(refused)).toContain('there is no job');
+      const id = await submitted();
+      const own = iterate(id);
+      const next = own.next();
+      // The subscription has no sign of having begun, so the job is changed until it is heard.
+      let heard = false;
+      void next.then(() => (heard = true));
+      await eventually(
+        async () => {
+          await ada.post(`/jobs/${id}/pause`);
+          await ada.post(`/jobs/${id}/resume`);
+          return heard;
+        },
+        (done) => done,
+      );
+      expect((await next).value?.data?.jobChanged.type).toMatch(/^Job(?:Paused|Resumed)$/);
+      await own.return?.();
+      await client.dispose();
+    });
+  });
+
+  describe('idempotency keys', () => {
+    const key = (value: string): Record<string, string> => ({ 'idempotency-key': value });
+
+    it('on a POST that is no submission: replayed, refused for another request, malformed', async () => {
+      const [id, other] = [await submitted(), await submitted()];
+      const first = await ada.request('POST', `/jobs/${id}/pause`, { reason: 'a' }, key('k-1'));
+      await ada.post(`/jobs/${id}/resume`);
+      const again = await ada.request('POST', `/jobs/${id}/pause`, { reason: 'a' }, key('k-1'));
+      expect(again).toMatchObject({ status: 200, body: first.body });
+      expect(again.headers.get('etag')).toBe(first.headers.get('etag'));
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      const types = (await eventsOf(ada, id)).map(({ type }) => type).filter((type) => type === 'JobPaused');
+      expect(types).toHaveLength(1);
+      const changed = ada.request('POST', `/jobs/${other}/pause`, { reason: 'a' }, key('k-1'));
+      expect(await code(changed)).toBe('422 IDEMPOTENCY_KEY_REUSED');
+      const malformed = ada.request('POST', `/jobs/${id}/pause`, {}, key('two words'));
+      expect(await code(malformed)).toBe('400 IDEMPOTENCY_KEY_INVALID');
+    });
+
+    it('at once: one runs, the others are told to wait or get its answer', async () => {
+      const id = await submitted();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => ada.request('POST', `/jobs/${id}/cancel`, { reason: 'r' }, key('k-2'))),
+      );
+      const codes = new Set(answers.map(({ status, body }) => `${String(status)} ${body.code ?? body.state}`));
+      expect([...codes].filter((one) => one !== '409 IDEMPOTENCY_IN_PROGRESS')).toEqual(['200 cancelled']);
+    });
+
+    it('a refusal leaves the key free; accounts do not share keys', async () => {
+      const id = await submitted();
+      const refused = ada.request('POST', `/jobs/${id}/cancel`, { reason: 7 }, key('k-3'));
+      expect(await code(refused)).toBe('422 VALIDATION_FAILED');
+      expect((await ada.request('POST', `/jobs/${id}/cancel`, { reason: 'r' }, key('k-3'))).status).toBe(200);
+      const node = await enrolled('cordoned');
+      expect((await operator.request('POST', `/nodes/${node.name}/cordon`, {}, key('k-3'))).status).toBe(200);
+    });
+  });
+
+  describe('batches and plans', () => {
+    it('one result for each job, and the same jobs under the same key', async () => {
+      const items = [good, { ...good, priority: 200 }, { ...good, project: 'nowhere' }, 5];
+      const headers = { 'idempotency-key': 'batch-1' };
+      const first = await ada.request('POST', '/jobs/batch', { items }, headers);
+      expect(first.body.items).toMatchObject([
+        { status: 201, revision: '0' },
+        { status: 422, problem: { code: 'VALIDATION_FAILED' } },
+        { status: 422, problem: { code: 'PROJECT_UNKNOWN' } },
+        { status: 422, problem: { code: 'VALIDATION_FAILED' } },
+      ]);
+      const again = await ada.request('POST', '/jobs/batch', { items }, headers);
+      expect(again.body.items[0].id).toBe(first.body.items[0].id);
+      for (const body of [{}, { items: [] }, { items: 5 }, { items: [good], x: 1 }]) {
+        expect(await code(ada.request('POST', '/jobs/batch', body))).toBe('422 VALIDATION_FAILED');
+      }
+    });
+
+    it('a plan is the decision, and writes nothing', async () => {
+      const before = await wholeLog(operator);
+      const plan = await ada.post('/jobs/plan', good);
+      expect(plan).toMatchObject({ outcome: expect.stringMatching(/deferred|rejected/), filtered: expect.any(Array) });
+      expect(plan.explanation).toBeDefined();
+      expect(await wholeLog(operator)).toHaveLength(before.length);
+    });
+  });
+
+  describe('artifacts', () => {
+    const bytes = 'hello world';
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    const put = (path: string, body: string, headers = BYTES, api = ada): Promise<string> =>
+      code(api.request('PUT', `/artifacts/${path}`, body, headers));
+
+    it('keep only what their digest names', async () => {
+      expect(await put(digest, 'other')).toBe('422 ARTIFACT_DIGEST_MISMATCH');
+      expect(await put(`${digest}?offset=5`, ' world')).toBe('409 UPLOAD_OFFSET_GAP');
+      expect(await put(digest.toUpperCase(), bytes)).toBe('422 VALIDATION_FAILED');
+      expect(await put(digest, bytes, BYTES, system.as({ role: 'auditor', account: 'vera' }))).toBe('403 FORBIDDEN');
+      expect(await put(digest, bytes, { 'content-type': 'application/json' })).toBe('200');
+    });
+
+    it('are read in parts', async () => {
+      const part = (range: string) => ada.request('GET', `/artifacts/${digest}`, undefined, { range });
+      expect(await part('bytes=0-4')).toMatchObject({ status: 206, body: 'hello' });
+      expect(await part('bytes=-5')).toMatchObject({ status: 206, body: 'world' });
+      const outside = await part('bytes=11-');
+      expect(outside).toMatchObject({ status: 416, body: { code: 'RANGE_NOT_SATISFIABLE' } });
+      expect(outside.headers.get('content-range')).toBe('bytes */11');
+    });
+  });
+
+  describe('what nodes say', () => {
+    it('E-07 a report that cannot be taken is an answer of its own in a batch; a malformed one stores nothing', async () => {
+      const node = await enrolled('batches');
+      const api = system.node('batches');
+      const running = await node.assigned(await submitted({ constraints: ['at = batches'] }));
+      await node.report('start', running);
+      const { executionId, fencingToken } = running;
+      const report = { executionId, fencingToken };
+      const before = await eventsOf(ada, running.jobId);
+      const malformed = await api.request('POST', '/nodes/batches/reports', [
+        { ...report, type: 'progress', fraction: 0.5 },
+        { ...report, type: 'fail', class: 'evil', code: 'X', message: '' },
+      ]);
+      expect(malformed).toMatchObject({ status: 422, body: { errors: [{ pointer: '/1/class' }] } });
+      expect(await eventsOf(ada, running.jobId)).toEqual(before);
+      const answers = await api.post('/nodes/batches/reports', [
+        { ...report, type: 'decline', reason: 'too late' },
+        { ...report, executionId: 'unknown', type: 'confirm' },
+        { ...report, type: 'succeed', exitCode: 0, artifacts: [], consumption },
+      ]);
+      expect(answers).toEqual([
+        { executionId, accepted: false, reason: 'EXECUTION_STATE' },
+        { executionId: 'unknown', accepted: false, reason: 'UNKNOWN_EXECUTION' },
+        { executionId, accepted: true },
+      ]);
+    });
+
+    it('R-05 an end is recorded whatever its diagnostics hold', async () => {
+      const node = await enrolled('prints');
+      const running = await node.assigned(await submitted({ constraints: ['at = prints'] }));
+      const failure = {
+        class: 'application',
+        code: 'EXIT',
+        message: 'a\u0000b',
+        diagnostics: { tail: 'x\u0000\ud800' },
+      };
+      expect((await node.report('fail', running, failure)).accepted).toBe(true);
+      const failed = (await eventsOf(ada, running.jobId)).find(({ type }) => type === 'ExecutionFailed');
+      expect(failed?.data).toMatchObject({ message: 'a\ufffdb', diagnostics: { dropped: expect.any(String) } });
+    });
+
+    it('E-05 logs: repeated bytes once, a gap with the offset wanted, nothing of strangers', async () => {
+      const node = await enrolled('writes');
+      const running = await node.assigned(await submitted({ constraints: ['at = writes'] }));
+      const put = (query: string, body: string | undefined, name = 'writes', headers: Record<string, string> = BYTES) =>
+        system.node(name).request('PUT', `/executions/${running.executionId}/logs?${query}`, body, headers);
+      expect((await put('stream=stdout&offset=0', 'one\n')).body).toEqual({ nextOffset: 4 });
+      expect((await put('stream=stdout&offset=0', 'one\ntwo\n')).body).toEqual({ nextOffset: 8 });
+      expect((await put('stream=stdout&offset=99', 'x')).body).toMatchObject({ code: 'LOG_OFFSET_GAP', expected: 8 });
+      expect((await put('stream=stdout&offset=8', undefined, 'writes', {})).body).toEqual({ nextOffset: 8 });
+      const text = { 'content-type': 'text/plain' };
+      expect((await put('stream=stdout&offset=8', '3\n', 'writes', text)).body).toEqual({ nextOffset: 10 });
+      for (const query of ['stream=evil&offset=0', 'stream=stdout&offset=-1', 'stream=stdout', 'offset=0']) {
+        expect(await code(put(query, 'x'))).toBe('422 VALIDATION_FAILED');
+      }
+      expect(await code(put('stream=stdout&offset=10', 'x', 'prints'))).toBe('403 WRONG_NODE');
+      const { body } = await ada.request('GET', `/jobs/${running.jobId}/logs`);
+      expect(body).toBe('one\ntwo\n3\n');
+    });
+
+    it('enrolment names every mistake, and gives a name once', async () => {
+      const enrol = system.as({ role: 'node', account: 'enrol' });
+      const wrong = { name: 'D 3', owner: 5, inventory: { ...inventory(), cpu: -1, memory: '4 bananas' } };
+      const { body } = await enrol.request('POST', '/nodes/enroll', wrong);
+      const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
+      expect(pointers).toEqual(['/institution', '/inventory/cpu', '/inventory/memory', '/name', '/owner']);
+      const right = { name: 'once', owner: 'own', institution: 'here', inventory: inventory() };
+      const all = await Promise.all([1, 2, 3].map(() => code(enrol.request('POST', '/nodes/enroll', right))));
+      expect(all.sort()).toEqual(['200', '409 NODE_NAME_TAKEN', '409 NODE_NAME_TAKEN']);
+      expect((await system.node('once').request('POST', '/nodes/enroll', right)).body).toMatchObject({
+        nodeId: 'once',
+      });
+    });
+  });
+
+  describe('the log', () => {
+    const follow = async (query: string, headers: Record<string, string> = {}): Promise<string> => {
+      const authorization = `Bearer ${await operator.token}`;
+      const answer = await fetch(`${system.url}/v1/events?${query}`, { headers: { authorization, ...headers } });
+      let text = '';
+      for await (const chunk of answer.body!) {
+        text += Buffer.from(chunk).toString();
+        if (/^id: /m.test(text)) break;
+      }
+      return text;
+    };
+
+    it('goes on right after the position that was seen last', async () => {
+      const { items, next } = await operator.get('/events?limit=3');
+      expect(next).toBe(items[2].position);
+      const [, second, third] = items;
+      const rest = await operator.get(`/events?from=${second.position}&limit=1`);
+      expect(rest.items).toEqual([third]);
+      const id = /^id: (\d+)$/m;
+      expect(id.exec(await follow(`follow=true&from=${second.position}`))?.[1]).toBe(third.position);
+      const resumed = await follow('follow=true&from=-1', { 'last-event-id': second.position });
+      expect(id.exec(resumed)?.[1]).toBe(third.position);
+    });
+
+    it.each(['abc', '-5', '1.5', '9223372036854775808', '99999999999999999999'])('has no position %s', async (from) => {
+      for (const query of [`from=${from}`, `follow=true&from=${from}`]) {
+        expect(await code(operator.request('GET', `/events?${query}`))).toBe('400 POSITION_INVALID');
+      }
+    });
+  });
+
+  // The last one: it ends the process.
+  it('an orderly stop answers what is under way, ends what waits, and exits with 0', async () => {
+    const node = await enrolled('polls');
+    const { revision } = await node.assignments();
+    const poll = node.assignments(revision, '25s');
+    const authorization = `Bearer ${await operator.token}`;
+    const events = await fetch(`${system.url}/v1/events?follow=true`, { headers: { authorization } });
+    const ended = events.text();
+    // So that every post finds a connection: one that was not accepted yet is not under way.
+    await Promise.all(Array.from({ length: 20 }, () => ada.get('/projects')));
+    const posts = Array.from({ length: 20 }, () => ada.request('POST', '/jobs', good));
+    const exit = system.orchestrators[0]!.stop();
+    expect((await poll).executions).toEqual([]);
+    expect(await ended).toContain(': events');
+    const statuses = (await Promise.all(posts)).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
+    expect(await exit).toBe(0);
+  });
+});
