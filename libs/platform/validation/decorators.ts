@@ -24,7 +24,20 @@ export const nestedField = (type: InputClass, name: string): NestedField | undef
   return undefined;
 };
 
-const FIELD = 'field';
+/** The name under which class-validator keeps our rules. */
+export const FIELD = 'field';
+
+const fieldRules = new WeakMap<object, (readonly [name: string, rule: Rule])[]>();
+
+/** Every rule on a field of the class, those of its base classes included. */
+export const rulesOf = (type: InputClass): readonly (readonly [name: string, rule: Rule])[] => {
+  const rules: (readonly [string, Rule])[] = [];
+  for (let owner: unknown = type.prototype; typeof owner === 'object' && owner !== null;) {
+    rules.push(...(fieldRules.get(owner) ?? []));
+    owner = Object.getPrototypeOf(owner);
+  }
+  return rules;
+};
 
 /** The rule that a class-validator error's context carries, so that its faults can be told with their places. */
 export const ruleOfContexts = (contexts: Readonly<Record<string, unknown>> | undefined): Rule | undefined => {
@@ -32,7 +45,14 @@ export const ruleOfContexts = (contexts: Readonly<Record<string, unknown>> | und
   return context?.rule;
 };
 
-const apply = (rule: Rule): PropertyDecorator =>
+const apply =
+  (rule: Rule): PropertyDecorator =>
+  (target, property) => {
+    fieldRules.set(target, [...(fieldRules.get(target) ?? []), [String(property), rule]]);
+    validateBy(rule)(target, property);
+  };
+
+const validateBy = (rule: Rule): PropertyDecorator =>
   ValidateBy(
     {
       name: FIELD,

@@ -124,6 +124,29 @@ describe('checking input against a class', () => {
     expect(mistakes(validateInput(Letter, { to: 'a@example.org' }))).toEqual([]);
   });
 
+  it('takes both kinds of rule on one class and below it', () => {
+    class Address {
+      @Required(text({ max: 5 }))
+      city!: string;
+
+      @IsEmail()
+      mail!: string;
+    }
+    class Parcel {
+      @Required(text())
+      name!: string;
+
+      @Nested(() => Address)
+      to!: Address;
+    }
+    const to = { city: 'Natal', mail: 'a@example.org' };
+    expect(mistakes(validateInput(Parcel, { name: 'x', to }))).toEqual([]);
+    expect(mistakes(validateInput(Parcel, { name: 'x', to: { ...to, mail: 'nobody' } }))).toEqual(['/to/mail INVALID']);
+    expect(mistakes(validateInput(Parcel, { name: 'x', to: { ...to, city: 'Recife' } }))).toEqual([
+      '/to/city TOO_LONG',
+    ]);
+  });
+
   it('says the same to whoever validates the class without it', () => {
     const [error] = validateSync(Object.assign(new Leaf(), { size: 12 }));
     expect(Object.values(error?.constraints ?? {})).toEqual(['size must be 0 to 9, not 12']);
