@@ -51,7 +51,7 @@ export class SchedulingWorld {
     this.time = beside?.time ?? new FakeTime(toMillis(EPOCH));
     this.timers = this.time;
     this.memory = beside?.memory ?? new MemoryLog();
-    this.seen = beside?.seen ?? new Map();
+    this.seen = beside?.seen ?? new Map<string, Millis>();
     this.clock = { now: () => this.time.now() + clockOffset };
     this.store = new MemoryEventStore({ clock: this.time, timers: this.time, faults, log: this.memory });
     const counting = countingIds();
@@ -120,11 +120,7 @@ export class SchedulingWorld {
   }
 
   /** What the node of an execution says, with the right token unless given. */
-  async report<Type extends ExecutionReport['type']>(
-    executionId: string,
-    type: Type,
-    fields: object = {},
-  ): Promise<void> {
+  async report(executionId: string, type: ExecutionReport['type'], fields: object = {}): Promise<void> {
     const jobId = jobIdOfExecution(executionId);
     const execution = (await this.state(jobId)).executions[executionId];
     if (!execution) throw new Error(`there is no execution ${executionId}`);
