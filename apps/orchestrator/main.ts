@@ -1,5 +1,4 @@
 import { ConfigInvalid, readConfig } from './config/config.js';
-import { startOrchestrator } from './server.js';
 
 /* The control plane as a process: configuration from the environment, one JSON line on stdout when it serves. */
 
@@ -22,6 +21,8 @@ const main = async (): Promise<void> => {
   if (process.argv.includes('--exit-with-parent')) {
     for (const gone of ['end', 'error']) process.stdin.resume().once(gone, () => stop());
   }
+  // After the configuration was found right and the signals are heard: loading the rest takes its time.
+  const { startOrchestrator } = await import('./server.js');
   const orchestrator = await startOrchestrator(config, fail);
   let stopping: Promise<void> | undefined;
   stop = () => {

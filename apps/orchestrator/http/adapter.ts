@@ -14,9 +14,16 @@ const BYTES = 'application/octet-stream';
 /** Where the body is bytes, whatever the sender calls them. */
 const BYTE_PATHS = /^\/v1\/(?:artifacts\/[^/]+|executions\/[^/]+\/logs)(?:\?|$)/;
 
+/** The framework would put its own error handler over ours; errors of handlers go through its filters all the same. */
+class ProblemAdapter extends FastifyAdapter {
+  override setErrorHandler(): FastifyInstance {
+    return this.getInstance();
+  }
+}
+
 /** The HTTP server: what it refuses by itself is refused with a problem document too. */
 export const createAdapter = (): FastifyAdapter => {
-  const adapter = new FastifyAdapter({
+  const adapter = new ProblemAdapter({
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
     forceCloseConnections: 'idle',
