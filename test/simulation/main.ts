@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { simulate } from './simulate.js';
 import { DEFAULTS } from './simulation.js';
 
-/* `npm run simulate:seed -- --seed N [--trace] [--jobs N] [--agents N] [--count N]`: replays seeds, one after the other. */
+/* `npm run simulate:seed -- --seed N [--count N] [--jobs N] [--agents N] [--storm MS] [--trace]`: replays seeds in turn. */
 
 const { values } = parseArgs({
   options: {
@@ -10,6 +10,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '1' },
     jobs: { type: 'string', default: String(DEFAULTS.jobs) },
     agents: { type: 'string', default: String(DEFAULTS.agents) },
+    storm: { type: 'string', default: String(DEFAULTS.storm) },
     trace: { type: 'boolean', default: false },
   },
 });
@@ -17,6 +18,7 @@ const { values } = parseArgs({
 const options = {
   jobs: Number(values.jobs),
   agents: Number(values.agents),
+  storm: Number(values.storm),
   ...(values.trace ? { trace: (line: string) => console.log(line) } : {}),
 };
 const types = new Map<string, number>();
