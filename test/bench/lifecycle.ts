@@ -16,7 +16,7 @@ const WARM_UP = number('BENCH_WARM_UP', 500);
 const JOBS = number('BENCH_JOBS', 3_000);
 /** Jobs submitted and not ended. */
 const UNDER_WAY = number('BENCH_UNDER_WAY', 200);
-const OFFERED_PER_SECOND = 50;
+const OFFERED_PER_SECOND = number('BENCH_OFFERED_PER_SECOND', 50);
 const OFFERED = number('BENCH_OFFERED', 1_000);
 /** Every how many jobs the list is read until the job is in it: each costs a request more. */
 const LOOK_EVERY = 5;
