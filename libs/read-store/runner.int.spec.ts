@@ -81,7 +81,7 @@ describe('the projection runner', () => {
     return last;
   };
 
-  const shown = async (position: Position, names: readonly string[] = ['tally'], timeout = 30_000): Promise<void> => {
+  const shown = async (position: Position, names: readonly string[] = ['tally'], timeout = 60_000): Promise<void> => {
     expect(await positions.waitFor(names, position, timeout)).toBe(true);
   };
 
