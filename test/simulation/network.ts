@@ -33,14 +33,15 @@ export class Network {
     private readonly chance: Chance,
   ) {}
 
-  /** Callers stay with one control plane until it fails them, as behind a load balancer. */
+  /** Callers mostly stay with one control plane until it fails them, as behind a load balancer. */
   call<Answer>(
     caller: string,
     request: (plane: ControlPlane) => Promise<Answer>,
     { timeout = 5_000, repeatable = false }: Call = {},
   ): Promise<Answer> {
-    const { time } = this.options;
-    const place = this.favourites.get(caller) ?? this.chance.int(0, 9);
+    const { time, stormy } = this.options;
+    const strays = stormy() && this.chance.happens(0.1);
+    const place = (strays ? undefined : this.favourites.get(caller)) ?? this.chance.int(0, 9);
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
         timer.cancel();
@@ -54,7 +55,7 @@ export class Network {
       };
       const timer = time.after(timeout, () => fail(new NoAnswer('timeout')));
       this.pass(caller, () => this.deliver(caller, place, request, answer, fail));
-      if (repeatable && this.options.stormy() && this.chance.happens(0.02)) {
+      if (repeatable && stormy() && this.chance.happens(0.02)) {
         const ignore = (): void => undefined;
         time.after(this.chance.int(0, 20_000), () => this.deliver(caller, place, request, ignore, ignore));
       }

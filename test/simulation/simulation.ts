@@ -34,9 +34,9 @@ const RATES: FaultRates = {
   failBeforeStoring: 0.005,
   delayRead: 0.01,
   failRead: 0.005,
-  delayDelivery: 0.002,
+  delayDelivery: 0.005,
   deliverTwice: 0.01,
-  interrupt: 0.0002,
+  interrupt: 0.001,
   longest: 2_000,
 };
 
@@ -97,6 +97,7 @@ export class Simulation {
     const end = this.time.now() + REST_WITHIN;
     while (this.time.now() < end) {
       await this.time.advanceAsync(LOOK_EVERY);
+      if (this.settledIn()) this.observed.lookForOverlooked();
       if (this.atRest()) return true;
     }
     return false;
@@ -109,6 +110,12 @@ export class Simulation {
     if (this.pendingCalls > 0) return false;
     if (!this.agents.every((agent) => agent.gone || agent.idle)) return false;
     return this.observed.unsettled().length === 0;
+  }
+
+  /** Every control plane serves, and has for long enough to have done all that it found to do. */
+  private settledIn(): boolean {
+    const since = this.time.now() - 2 * LOOK_EVERY;
+    return this.seats.every(({ current }) => current.serving && current.startedAt <= since);
   }
 
   private openSeats(): void {
