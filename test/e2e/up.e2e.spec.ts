@@ -40,6 +40,9 @@ describe('escalon up', () => {
     expect(second.code).toBe(1);
     expect(second.err).toContain(`pid ${started[0]!.pid}`);
     expect(second.err).toContain('http://127.0.0.1:');
+    const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(second.err)?.[1] ?? '';
+    const samePort = await runEscalon(['up', '--port', port, '--data', data]);
+    expect(samePort.err).toBe(second.err);
   });
 
   it('a part that dies is started again on the same address', async () => {

@@ -43,7 +43,6 @@ export interface System {
  * already runs is stopped and the reason thrown.
  */
 export const bringUp = async (options: UpOptions, signal: AbortSignal): Promise<System> => {
-  if (options.port !== 0) await requirePort(options.port);
   const folder = await openDataFolder(options.data);
   const lock = await lockDataFolder(folder);
   const supervisor = new Supervisor(options);
@@ -52,6 +51,8 @@ export const bringUp = async (options: UpOptions, signal: AbortSignal): Promise<
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
+    // After the lock: a second start on the same folder is told of the first one, not of the port that it holds.
+    if (options.port !== 0) await requirePort(options.port);
     const system = await startAll(options, folder, supervisor, signal);
     return { ...system, folder, stop };
   } catch (error) {
