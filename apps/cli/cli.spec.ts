@@ -292,6 +292,26 @@ describe('what is written', () => {
     ).toEqual(jobs);
   });
 
+  it('a node says why it takes no new work', async () => {
+    const amounts = { cpu: 2, memory: 2 ** 30, disk: 2 ** 30, ioSlots: 2, gpus: [] };
+    const node = {
+      id: 'lab-3',
+      state: 'online',
+      owner: 'ana',
+      institution: 'local',
+      executions: 1,
+      policy: {},
+      cordoned: 'new disks',
+      draining: { reason: 'moves house', deadline: '2026-11-30T08:00:00.000Z' },
+      capacity: { total: amounts, reserved: amounts, free: amounts },
+      inventory: { os: 'linux', architecture: 'x64', gpus: [], applications: [], packages: [] },
+    };
+    const ran = await cli({ 'GET /nodes/lab-3': node }, 'node', 'show', 'lab-3');
+    expect(ran.out).toMatch(/^cordoned: +new disks$/m);
+    expect(ran.out).toMatch(/^draining: +moves house; what still runs is stopped at 2026-11-30T08:00:00.000Z$/m);
+    expect(ran.out).toMatch(/^holds: +1 execution$/m);
+  });
+
   it('no more than asked for', async () => {
     const ran = await cli(pages, 'job', 'list', '--limit', '1', '--output', 'jsonl');
     expect(ran.out.trimEnd().split('\n')).toHaveLength(1);

@@ -15,6 +15,9 @@ interface Amounts {
 interface NodeDetails {
   readonly capacity: { readonly total: Amounts; readonly reserved: Amounts; readonly free: Amounts };
   readonly inventory: Inventory;
+  /** Why it takes no new work; null when it does. */
+  readonly cordoned?: string | null;
+  readonly draining?: { readonly reason: string; readonly deadline?: string } | null;
 }
 
 const detailsOf = (node: NodeView): NodeDetails => node as NodeView & NodeDetails;
@@ -38,24 +41,29 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 };
 
 export const nodeFields = (node: NodeView): string => {
-  const { capacity, inventory } = detailsOf(node);
+  const { capacity, inventory, cordoned, draining } = detailsOf(node);
   const { applications, packages, os, architecture, gpus } = inventory;
   return renderFields([
     ['node', node.id],
     ['state', cell(node.state)],
+    ['cordoned', cordoned ?? undefined],
+    ['draining', draining ? drainText(draining) : undefined],
     ['owner', `${cell(node.owner)} (${cell(node.institution)})`],
     ['system', `${os}, ${architecture}`],
     ['total', amounts(capacity.total)],
     ['reserved', amounts(capacity.reserved)],
     ['free', amounts(capacity.free)],
     ['gpus', gpus.map(({ id, model }) => `${id} ${model}`).join(', ') || undefined],
-    ['holds', `${cell(node.executions)} executions`],
+    ['holds', node.executions === 1 ? '1 execution' : `${cell(node.executions)} executions`],
     ['applications', applications.map(({ name, version }) => `${name} ${version}`).join(', ')],
     ['packages', `${packages.length} (--output json lists them)`],
     ['policy', JSON.stringify(node.policy)],
     ['last seen', cell(node.lastSeenAt)],
   ]);
 };
+
+const drainText = ({ reason, deadline }: { readonly reason: string; readonly deadline?: string }): string =>
+  deadline === undefined ? reason : `${reason}; what still runs is stopped at ${deadline}`;
 
 const amounts = ({ cpu, memory, disk, ioSlots }: Amounts): string =>
   `${cpu} cores, ${formatBytes(memory)} memory, ${formatBytes(disk)} disk, ${ioSlots} I/O slots`;
