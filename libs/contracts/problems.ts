@@ -58,7 +58,7 @@ export const PROBLEMS = {
   // Jobs.
   JOB_NOT_FOUND: kind(404, 'There is no such job', 'List the jobs to find its id.'),
   JOB_ALREADY_EXISTS: kind(409, 'The job exists already', 'Read the job that is there.'),
-  JOB_TERMINAL: kind(409, 'The job has ended', 'Run it again with job rerun.'),
+  JOB_TERMINAL: kind(409, 'The job has ended', 'Submit it again as a new job.'),
   JOB_NOT_TERMINAL: kind(409, 'The job has not ended', 'Cancel it or wait for its end.'),
   JOB_NOT_PAUSABLE: kind(409, 'The job cannot be paused now', 'Look at its state.'),
   JOB_NOT_PAUSED: kind(409, 'The job is not paused', 'Look at its state.'),
