@@ -201,9 +201,15 @@ describe('an agent at work', () => {
 
   it('sees one data folder through one agent at a time', async () => {
     await begin();
-    const second = runAgent({ url: plane.url, data, name: 'lab-2', probes: { python: false } });
+    const options = { url: plane.url, data, name: 'lab-2', probes: { python: false } };
+    await expect(runAgent({ ...options, folderWait: 0 })).rejects.toThrow(/in use by another agent/);
+  });
 
-    await expect(second).rejects.toThrow(/in use by another agent/);
+  it('waits for an agent that is about to end', async () => {
+    const first = await begin();
+    const second = begin();
+    await first.stop();
+    expect((await second).nodeId).toBe('lab-1');
   });
 });
 

@@ -61,7 +61,7 @@ export const runAgent = async (given: AgentOptions, signal?: AbortSignal): Promi
     ids: systemIds,
     ...options.ports,
   };
-  const unlock = await lockData(options.data);
+  const unlock = await lockData(options.data, options.folderWait);
   const http = new Http(options.url, ports.timers);
   const stopped = new AbortController();
   try {

@@ -1,6 +1,8 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock, systemTimers } from '#kernel';
 import { errorCode } from './client/errors.js';
+import { wait } from './client/wait.js';
 import { identityOf, isAlive } from './runner/process-identity.js';
 import type { ProcessIdentity } from './runner/process-identity.js';
 
@@ -12,10 +14,18 @@ class DataFolderInUse extends Error {
   }
 }
 
-/** Takes a data folder for this process, also from an agent that died without letting go; answers how to let go. */
-export const lockData = async (data: string): Promise<() => Promise<void>> => {
+/** An agent that was told to stop ends its tasks first; the next one waits for that, milliseconds. */
+const HOLDER_ENDS_WITHIN = 60_000;
+const LOOK_INTERVAL = 200;
+
+/**
+ * Takes a data folder for this process, also from an agent that died without letting go; answers how to let go. One that
+ * still lives is waited for: it may be about to end.
+ */
+export const lockData = async (data: string, patience = HOLDER_ENDS_WITHIN): Promise<() => Promise<void>> => {
   await mkdir(data, { recursive: true, mode: 0o700 });
   const path = join(data, 'agent.lock');
+  const deadline = systemClock.now() + patience;
   for (;;) {
     try {
       await writeFile(path, JSON.stringify(identityOf(process.pid)), { flag: 'wx', mode: 0o600 });
@@ -23,8 +33,9 @@ export const lockData = async (data: string): Promise<() => Promise<void>> => {
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error;
       const holder = parse(await readFile(path, 'utf8').catch(() => ''));
-      if (holder && isAlive(holder)) throw new DataFolderInUse(data, holder.pid);
-      await rm(path, { force: true });
+      if (!holder || !isAlive(holder)) await rm(path, { force: true });
+      else if (systemClock.now() > deadline) throw new DataFolderInUse(data, holder.pid);
+      else await wait(systemTimers, LOOK_INTERVAL);
     }
   }
 };

@@ -32,6 +32,8 @@ export interface AgentOptions {
   readonly allowHttp?: boolean;
   /** Whether the agent's end leaves tasks running for the next agent on the same data; default false. */
   readonly detach?: boolean;
+  /** Milliseconds to wait for another agent on the same folder to end; default 60 000. */
+  readonly folderWait?: number;
   /** Default: no log. */
   readonly log?: Logger;
   /** Default: the system's own. */

@@ -68,6 +68,10 @@ describe('a job from submission to result', () => {
     const decision = await api.get(`/jobs/${jobId}/decisions/1`);
     expect(decision).toMatchObject({ outcome: 'placed', winner: 'lab-a', considered: 1, eligible: 1 });
     expect(decision.explanation[0]).toContain('lab-a');
+    const why = await api.get(`/jobs/${jobId}/decisions/1?node=lab-a`);
+    expect(why).toMatchObject({ node: { kind: 'eligible', place: 1, ranked: decision.ranking[0] } });
+    const whyNot = await api.get(`/jobs/${jobId}/decisions/1?node=nowhere`);
+    expect(whyNot.explanation).toEqual(['At decision 1 there was no node nowhere.']);
 
     const { items: results } = await api.get(`/jobs/${jobId}/results`);
     expect(results).toMatchObject([{ nodeId: 'lab-a', state: 'succeeded', exitCode: 0 }]);

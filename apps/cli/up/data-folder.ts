@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 /** Where everything of one system lives. All of it is private to the account that runs it. */
@@ -40,5 +40,7 @@ export const dataFolderAt = (path: string): DataFolder => {
 export const openDataFolder = async (path: string): Promise<DataFolder> => {
   const folder = dataFolderAt(path);
   for (const each of [folder.root, folder.services, folder.agent]) await mkdir(each, { recursive: true, mode: 0o700 });
+  // A folder that was there before, made by hand say, may be open to others; the whole log is in it.
+  await chmod(folder.root, 0o700);
   return folder;
 };

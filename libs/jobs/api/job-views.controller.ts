@@ -12,6 +12,7 @@ import { liveExecutions } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { JobListQuery, QueueQuery, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
+import { explainNodeAt, nodeInWords } from './node-at-decision.js';
 
 /** What people read of jobs. */
 @ApiTags('jobs')
@@ -73,11 +74,14 @@ export class JobViewsController {
     @Param('id') jobId: string,
     @Param('number') number: string,
     @CurrentCaller() caller: Caller,
+    @Query('node') node?: string,
   ): Promise<unknown> {
     await this.access.maySee(jobId, caller);
     const decision = await this.jobs.decision(jobId, Number(number));
     if (!decision) throw new ProblemException('DECISION_NOT_FOUND', `job ${jobId} has no decision ${number}`);
-    return { ...decision, explanation: explainDecision(decision) };
+    if (node === undefined) return { ...decision, explanation: explainDecision(decision) };
+    const answer = await explainNodeAt(this.store, jobId, decision, node);
+    return { ...decision, node: answer, explanation: nodeInWords(decision, answer) };
   }
 
   @Get('jobs/:id/executions')

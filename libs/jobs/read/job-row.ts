@@ -88,7 +88,7 @@ const specific = (row: JobRow, event: JobEvent): JobRow => {
       return { ...row, state: 'completed', endedAt: event.data.at, failure: null, waitingOn: null };
     case 'JobFailed': {
       const { class: kind, code, message, at } = event.data;
-      return { ...row, state: 'failed', endedAt: at, failure: { class: kind, code, message } };
+      return { ...row, state: 'failed', endedAt: at, failure: { class: kind, code, message }, waitingOn: null };
     }
     case 'JobCancelled': {
       const { reason, at } = event.data;
@@ -97,6 +97,7 @@ const specific = (row: JobRow, event: JobEvent): JobRow => {
         state: 'cancelled',
         endedAt: at,
         failure: { class: 'cancelled', code: 'cancelled', message: reason },
+        waitingOn: null,
       };
     }
     default:
