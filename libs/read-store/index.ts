@@ -39,6 +39,6 @@ export type {
   KeptAnswer,
 } from './telemetry/idempotency-store.js';
 export { PostgresPresenceStore } from './telemetry/presence-store.js';
-export type { TelemetryLog } from './telemetry/presence-store.js';
+export type { TelemetryLog } from './telemetry/pending-writes.js';
 export { ProgressStore } from './telemetry/progress-store.js';
 export type { Progress } from './telemetry/progress-store.js';

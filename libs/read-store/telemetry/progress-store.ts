@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { storableJson } from '../json-text.js';
-import type { Clock, Millis, Timer, Timers } from '#kernel';
-import type { TelemetryLog } from './presence-store.js';
+import { PendingWrites } from './pending-writes.js';
+import type { Clock, Millis, Timers } from '#kernel';
+import type { TelemetryLog } from './pending-writes.js';
 
 export interface Progress {
   readonly executionId: string;
@@ -11,59 +12,48 @@ export interface Progress {
   readonly diagnostics?: object;
 }
 
-const WRITE_INTERVAL: Millis = 500;
+type Tick = Progress & { readonly at: Millis };
 
-/** The latest progress of each execution. Remembered at once, written every half second, the newest only. */
+/** The latest progress of each execution. */
 export class ProgressStore {
-  private pending = new Map<string, Progress & { readonly at: Millis }>();
-  private timer: Timer | undefined;
-  private writing: Promise<void> | undefined;
+  private readonly writes: PendingWrites<Tick>;
 
   constructor(
-    private readonly source: DataSource,
+    source: DataSource,
     private readonly clock: Clock,
-    private readonly timers: Timers,
-    private readonly log: TelemetryLog,
-  ) {}
-
-  start(): void {
-    this.timer = this.timers.every(WRITE_INTERVAL, () => void this.flush());
+    timers: Timers,
+    log: TelemetryLog,
+  ) {
+    this.writes = new PendingWrites<Tick>(
+      timers,
+      async (batch) => {
+        await source.query(UPSERT, [storableJson(rowsOf(batch))]);
+      },
+      (error) => log.warn({ err: error }, 'progress was not written, it is tried again'),
+    );
   }
 
-  async stop(): Promise<void> {
-    this.timer?.cancel();
-    await this.writing;
-    await this.flush();
+  start(): void {
+    this.writes.start();
+  }
+
+  stop(): Promise<void> {
+    return this.writes.stop();
   }
 
   progressed(progress: Progress): void {
-    this.pending.set(progress.executionId, { ...progress, at: this.clock.now() });
-  }
-
-  private flush(): Promise<void> {
-    this.writing ??= this.write().finally(() => (this.writing = undefined));
-    return this.writing;
-  }
-
-  private async write(): Promise<void> {
-    if (this.pending.size === 0) return;
-    const batch = this.pending;
-    this.pending = new Map();
-    const rows = [...batch.values()].map(({ executionId, fraction, message, diagnostics = {}, at }) => ({
-      execution_id: executionId,
-      fraction,
-      message,
-      diagnostics,
-      at: new Date(at).toISOString(),
-    }));
-    try {
-      await this.source.query(UPSERT, [storableJson(rows)]);
-    } catch (error) {
-      for (const [executionId, one] of batch) if (!this.pending.has(executionId)) this.pending.set(executionId, one);
-      this.log.warn({ err: error }, 'progress was not written, it is tried again');
-    }
+    this.writes.put(progress.executionId, { ...progress, at: this.clock.now() });
   }
 }
+
+const rowsOf = (batch: ReadonlyMap<string, Tick>): object[] =>
+  [...batch.values()].map(({ executionId, fraction, message, diagnostics = {}, at }) => ({
+    execution_id: executionId,
+    fraction,
+    message,
+    diagnostics,
+    at: new Date(at).toISOString(),
+  }));
 
 const UPSERT = `
   INSERT INTO execution_progress (execution_id, fraction, message, diagnostics, at)
