@@ -2,19 +2,16 @@ import { toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import type { Decision, DecisionOutcome, FilteredReason, RankedNode } from '#jobs';
 import type { Contract } from '#nodes';
+import { lookAt } from './board/look.js';
+import type { Look } from './board/look.js';
 import type { ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import { demandOf } from './demand.js';
-import { funnel } from './filters/funnel.js';
-import type { Funnel } from './filters/funnel.js';
 import { reasonDefinition } from './filters/reasons.js';
-import { checksFor } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
-import { leaders, rankedNode, scoreboard } from './scores/score.js';
-import type { Scoreboard } from './scores/score.js';
 
 /** Changes whenever the same state and request may give another node than before. */
-export const ALGORITHM = 'placement/1';
+export const ALGORITHM = 'placement/2';
 
 /** How many of the ranked nodes a decision records. */
 export const RANKING_KEPT = 10;
@@ -43,14 +40,12 @@ export interface Placement {
  * - `rejected`: every enrolled node has a reason that only a change of the node or of the job can lift.
  */
 export const decide = (request: PlacementRequest, cluster: ClusterState, context: DecisionContext): Placement => {
-  const at = toMillis(context.time);
-  const nodes = funnel(checksFor(request, cluster), cluster.nodes.values(), at);
-  const board = scoreboard(request, nodes.eligible, at);
-  const best = leaders(board, RANKING_KEPT);
-  const winner = board.nodes[best[0] ?? -1];
+  const look = lookAt(request, cluster, toMillis(context.time));
+  const best = look.first(RANKING_KEPT);
+  const winner = best[0];
   const contract = winner && chooseContract(winner, demandOf(request.spec));
-  const base = { ...baseOf(cluster, context, nodes, board), ranking: best.map((place) => rankedNode(board, place)) };
-  if (!winner || !contract) return { decision: { ...base, ...waiting(nodes) } };
+  const base = { ...baseOf(cluster, context, look), ranking: best.map((node) => look.ranked(node)) };
+  if (!winner || !contract) return { decision: { ...base, ...waiting(look) } };
   return { decision: { ...base, ...placed(base.ranking, contract) }, nodeId: winner.id, contract };
 };
 
@@ -59,7 +54,7 @@ type Base = Omit<
   'ranking' | 'outcome' | 'wakesOn' | 'winner' | 'runnerUp' | 'margin' | 'contract' | 'wakesAt'
 >;
 
-const baseOf = (cluster: ClusterState, context: DecisionContext, nodes: Funnel, board: Scoreboard): Base => ({
+const baseOf = (cluster: ClusterState, context: DecisionContext, { profile, ...look }: Look): Base => ({
   number: context.number,
   evaluationId: context.evaluationId,
   trigger: context.trigger,
@@ -67,13 +62,13 @@ const baseOf = (cluster: ClusterState, context: DecisionContext, nodes: Funnel, 
   position: String(cluster.position),
   time: context.time,
   assumed: [...cluster.assumed.keys()].sort(),
-  versions: { algorithm: ALGORITHM, weights: board.profile.version },
-  profile: board.profile.name,
-  profileFrom: board.profile.from,
-  weights: board.profile.weights,
-  considered: nodes.considered,
-  eligible: nodes.eligible.length,
-  filtered: nodes.filtered,
+  versions: { algorithm: ALGORITHM, weights: profile.version },
+  profile: profile.name,
+  profileFrom: profile.from,
+  weights: profile.weights,
+  considered: look.considered,
+  eligible: look.eligible,
+  filtered: look.filtered,
 });
 
 /** Behind a node that is avoided the runner-up may have the lower place and the higher score; the margin is then 0. */
@@ -91,7 +86,7 @@ const placed = (ranking: readonly RankedNode[], contract: Contract) => {
 const marginOf = (winner: RankedNode | undefined, runnerUp: RankedNode): number =>
   Math.max(0, Math.round(((winner?.score ?? 0) - runnerUp.score) * 1e9) / 1e9);
 
-const waiting = ({ considered, possible, filtered, wakesAt }: Funnel) => ({
+const waiting = ({ considered, possible, filtered, wakesAt }: Look) => ({
   outcome: (considered > 0 && possible === 0 ? 'rejected' : 'deferred') as DecisionOutcome,
   wakesOn: wakesOnOf(filtered),
   ...(Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),

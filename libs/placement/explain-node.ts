@@ -2,17 +2,18 @@ import { toInstant, toMillis } from '#kernel';
 import type { Instant, Millis } from '#kernel';
 import type { FilteredReason, RankedNode, ReasonSide } from '#jobs';
 import type { Contract } from '#nodes';
+import { lookAt } from './board/look.js';
 import type { ClusterNode, ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import type { DecisionContext } from './decide.js';
 import { demandOf } from './demand.js';
 import { NEVER, PASS } from './filters/check.js';
-import type { Check } from './filters/check.js';
-import { funnel } from './filters/funnel.js';
+import type { Check, Offer, RequestCheck } from './filters/check.js';
 import { REASONS } from './filters/reasons.js';
-import { checksFor } from './filters/stages.js';
+import type { ReasonCode } from './filters/reasons.js';
+import { checksOfAll, checksOfEach } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
-import { before, rankedNode, scoreboard } from './scores/score.js';
+import { preferenceLift } from './scores/preferences.js';
 import { formatValue } from './units.js';
 
 /** One failing reason of one node with the values compared. */
@@ -59,44 +60,48 @@ export const explainNode = (
   const node = cluster.nodes.get(nodeId);
   if (!node) return { kind: 'unknown', nodeId };
   const at = toMillis(context.time);
-  const checks = checksFor(request, cluster);
-  const reasons = checks.filter((check) => check.test(node, at) !== PASS).map((check) => reasonOf(check, node, at));
+  const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
+  const failed = checksOfEach(request, cluster).filter((check) => check.test(node, at) !== PASS);
+  const reasons = [...failing.map(requestReason), ...failed.map((check) => reasonOf(check, node, at))];
   if (reasons.length > 0) return { kind: 'filtered', nodeId, reasons };
-  return eligible(request, cluster, checks, node, at);
+  return eligible(request, cluster, node, at);
+};
+
+const requestReason = ({ code, asked, offer }: RequestCheck): NodeReason => ({
+  ...reasonOfCode(code, asked, offer),
+  never: false,
+});
+
+const reasonOfCode = (code: ReasonCode, asked: string | undefined, has: Offer): Omit<NodeReason, 'never'> => {
+  const { side, description, lifted, unit } = REASONS[code];
+  return {
+    reason: code,
+    side,
+    description,
+    lifted,
+    ...(asked === undefined ? {} : { asked }),
+    ...(has === undefined ? {} : { has: formatValue(unit, has) }),
+  };
 };
 
 const reasonOf = (check: Check, node: ClusterNode, at: Millis): NodeReason => {
-  const { side, description, lifted, unit } = REASONS[check.code];
-  const has = check.offer(node, at);
   const until = check.until(node, at);
   return {
-    reason: check.code,
-    side,
+    ...reasonOfCode(check.code, check.asked, check.offer(node, at)),
     never: check.test(node, at) === NEVER,
-    description,
-    lifted,
-    ...(check.asked === undefined ? {} : { asked: check.asked }),
-    ...(has === undefined ? {} : { has: formatValue(unit, has) }),
     ...(until === undefined ? {} : { until: toInstant(until) }),
   };
 };
 
-const eligible = (
-  request: PlacementRequest,
-  cluster: ClusterState,
-  checks: readonly Check[],
-  node: ClusterNode,
-  at: Millis,
-): EligibleNode => {
-  const board = scoreboard(request, funnel(checks, cluster.nodes.values(), at).eligible, at);
-  const index = board.nodes.indexOf(node);
+const eligible = (request: PlacementRequest, cluster: ClusterState, node: ClusterNode, at: Millis): EligibleNode => {
+  const look = lookAt(request, cluster, at);
   return {
     kind: 'eligible',
     nodeId: node.id,
-    place: before(board, index) + 1,
-    eligible: board.nodes.length,
-    ranked: rankedNode(board, index),
-    lift: board.lifts[index] ?? 0,
+    place: look.placeOf(node),
+    eligible: look.eligible,
+    ranked: look.ranked(node),
+    lift: preferenceLift(node, demandOf(request.spec).preferences),
     avoided: request.avoid.has(node.id),
     contract: chooseContract(node, demandOf(request.spec)),
   };
@@ -106,7 +111,11 @@ const eligible = (
  * Why no enrolled node can ever take the request, for a warning at submission: the lasting reasons with their node counts.
  * Empty when at least one node could, or when no node has enrolled yet.
  */
-export const neverReasons = (request: PlacementRequest, cluster: ClusterState): readonly FilteredReason[] => {
-  const { considered, possible, filtered } = funnel(checksFor(request, cluster), cluster.nodes.values(), 0);
+export const neverReasons = (
+  request: PlacementRequest,
+  cluster: ClusterState,
+  at: Millis,
+): readonly FilteredReason[] => {
+  const { considered, possible, filtered } = lookAt(request, cluster, at);
   return considered > 0 && possible === 0 ? filtered.filter(({ never }) => never) : [];
 };

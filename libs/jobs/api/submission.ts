@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import type { Problem, ProblemItem } from '#contracts';
-import { toInstant } from '#kernel';
+import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
 import { decide, explainDecision, neverReasons, plannedRequest } from '#placement';
@@ -86,7 +86,7 @@ export class JobSubmissions {
     const outcome: Handled<JobState> = await this.commands.execute(new ExecuteJob(jobId, command, context));
     const { state, position } = doneOrThrow(outcome);
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
-    const never = neverReasons(request, this.view.cluster).map(neverWarning);
+    const never = neverReasons(request, this.view.cluster, toMillis(command.at)).map(neverWarning);
     const submission = {
       id: jobId,
       evaluationId: state.evaluationId,

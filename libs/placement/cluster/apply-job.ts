@@ -2,6 +2,7 @@ import { toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, JobSubmitted } from '#jobs';
 import { reasonsDigest } from '../digest.js';
+import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
 import type {
@@ -179,6 +180,7 @@ const started = (cluster: ClusterState, job: ClusterJob, executionId: string, at
   if (!node) return;
   markStarted(node, executionId);
   rememberInputs(node, job);
+  nodeChanged(cluster, node);
 };
 
 /** What ran here fetched its inputs, and a node keeps what it fetched; only what lies at an address may have changed since. */
@@ -208,7 +210,9 @@ const over = (
   const partition = partitionOf(job, execution.partition);
   if (partition.executionId === executionId) partition.state = next;
   const node = cluster.nodes.get(execution.nodeId);
-  if (node) remember(node, job.spec.application?.name, outcome, toMillis(at));
+  if (!node) return;
+  remember(node, job.spec.application?.name, outcome, toMillis(at));
+  nodeChanged(cluster, node);
 };
 
 const dropExecution = (cluster: ClusterState, job: ClusterJob, execution: LiveExecution): void => {
@@ -253,10 +257,19 @@ const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
   if (data.exclude) job.exclusions.set(data.exclude.nodeId, data.exclude.until);
 };
 
+/** Probation asks of what a node holds whether it is work of a job that goes on. */
+const holdersChanged = (cluster: ClusterState, jobId: string): void => {
+  for (const nodeId of cluster.holdings.get(jobId)?.keys() ?? []) {
+    const node = cluster.nodes.get(nodeId);
+    if (node) nodeChanged(cluster, node);
+  }
+};
+
 /** The job leaves the map; what still runs of it stays in `live` until it is told over. */
 const ended = (cluster: ClusterState, job: ClusterJob, outcome: EndedJob['outcome'], at: Instant): void => {
   const lingering = job.executions.size > 0 ? job : undefined;
   cluster.jobs.delete(job.id);
+  holdersChanged(cluster, job.id);
   cluster.ended.set(job.id, { outcome, at: toMillis(at), revision: job.revision, lingering });
   for (const [oldest, entry] of cluster.ended) {
     if (cluster.ended.size <= ENDED_JOBS_KEPT) break;

@@ -1,5 +1,6 @@
 import { toMillis } from '#kernel';
 import type { NodeEnrolled, NodeEvent } from '#nodes';
+import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
 import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
 import type { ClusterNode, ClusterState } from './state.js';
@@ -13,8 +14,11 @@ export const applyNodeEvent = (cluster: ClusterState, nodeId: string, revision: 
   if (node) {
     node.revision = revision;
     change(cluster, node, event);
+    nodeChanged(cluster, node);
   } else if (event.type === 'NodeEnrolled') {
-    cluster.nodes.set(nodeId, enrolled(nodeId, revision, event.data));
+    const enrolledNode = enrolled(nodeId, revision, event.data);
+    cluster.nodes.set(nodeId, enrolledNode);
+    nodeChanged(cluster, enrolledNode);
   }
 };
 

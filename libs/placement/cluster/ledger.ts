@@ -1,5 +1,6 @@
 import type { Contract, Inventory } from '#nodes';
 import { toMilli } from '../units.js';
+import { nodeChanged } from './columns.js';
 import type { Amounts, ClusterNode, ClusterState, Device, Held, ProjectUsage } from './state.js';
 
 /*
@@ -68,6 +69,15 @@ const book = (cluster: ClusterState, node: ClusterNode, held: Held, sign: 1 | -1
   bookDevices(node, contract, sign);
   addTo(node.projectCpu, project, cpu);
   bookProject(cluster, held, sign, cpu);
+  bookHolding(cluster, node, held.jobId, sign);
+  nodeChanged(cluster, node);
+};
+
+const bookHolding = (cluster: ClusterState, node: ClusterNode, jobId: string, sign: 1 | -1): void => {
+  const nodes = cluster.holdings.get(jobId) ?? new Map<string, number>();
+  addTo(nodes, node.id, sign);
+  if (nodes.size === 0) cluster.holdings.delete(jobId);
+  else cluster.holdings.set(jobId, nodes);
 };
 
 const bookDevices = (node: ClusterNode, contract: Contract, sign: 1 | -1): void => {

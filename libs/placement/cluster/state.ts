@@ -23,6 +23,8 @@ export interface ClusterState {
   readonly live: Map<string, Map<string, LiveExecution>>;
   /** What each project holds reserved over all nodes. */
   readonly usage: Map<string, ProjectUsage>;
+  /** How many reservations each job holds on which nodes, the assumed ones too. */
+  readonly holdings: Map<string, Map<string, number>>;
   /** Reservations in flight, by execution: the node they are taken for granted on. */
   readonly assumed: Map<string, string>;
 }
@@ -198,5 +200,6 @@ export const emptyCluster = (): ClusterState => ({
   ended: new Map(),
   live: new Map(),
   usage: new Map(),
+  holdings: new Map(),
   assumed: new Map(),
 });

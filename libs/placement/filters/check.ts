@@ -24,6 +24,11 @@ export interface Check {
   readonly offer: (node: ClusterNode, at: Millis) => Offer;
   /** When time alone lifts it. Asked only of a node that failed. */
   readonly until: (node: ClusterNode, at: Millis) => Millis | undefined;
+  /**
+   * Until when verdict, offer and `until` stay the same while the node does; undefined for a node of which time changes
+   * nothing. Absent on checks that do not know the time.
+   */
+  readonly lasts?: (node: ClusterNode, at: Millis) => Millis | undefined;
 }
 
 const nothing = (): undefined => undefined;
@@ -33,8 +38,14 @@ export const check = (
   asked: string | undefined,
   test: Check['test'],
   offer: Check['offer'] = nothing,
-  until: Check['until'] = nothing,
-): Check => ({ code, asked, test, offer, until });
+): Check => ({ code, asked, test, offer, until: nothing });
+
+/** One whose answer time alone can change. */
+export const timedCheck = (
+  code: ReasonCode,
+  asked: string | undefined,
+  parts: Pick<Check, 'test' | 'until' | 'lasts'> & Partial<Pick<Check, 'offer'>>,
+): Check => ({ code, asked, offer: nothing, ...parts });
 
 /** Fails for ever unless `holds`. */
 export const must = (holds: boolean): Verdict => (holds ? PASS : NEVER);
@@ -45,3 +56,11 @@ export const mustNow = (holds: boolean): Verdict => (holds ? PASS : NOT_NOW);
 /** An amount against what there is in all and what is free. */
 export const fits = (asked: number, total: number, free: number): Verdict =>
   asked > total ? NEVER : asked > free ? NOT_NOW : PASS;
+
+/** One question put to the request alone; failing it is never for ever. */
+export interface RequestCheck {
+  readonly code: ReasonCode;
+  readonly asked: string | undefined;
+  readonly holds: boolean;
+  readonly offer: Offer;
+}

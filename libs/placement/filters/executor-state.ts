@@ -2,7 +2,7 @@ import type { ClusterNode, ClusterState } from '../cluster/state.js';
 import { excludedUntil } from '../cluster/queries.js';
 import { PROBATION_STREAK } from '../cluster/track-record.js';
 import type { PlacementRequest } from '../request.js';
-import { check, mustNow, PASS } from './check.js';
+import { check, mustNow, PASS, timedCheck } from './check.js';
 import type { Check } from './check.js';
 
 /**
@@ -23,19 +23,16 @@ export const executorStateChecks = (request: PlacementRequest, cluster: ClusterS
     (node) => mustNow(node.cordon === undefined),
     (node) => node.cordon?.reason,
   ),
-  ...(request.exclusions.size > 0 ? [exclusion(request)] : []),
+  exclusion(request),
   probation(request, cluster),
   ...(request.spec.type === 'daemon' ? [occupied(request)] : []),
 ];
 
-const exclusion = ({ exclusions }: PlacementRequest): Check =>
-  check(
-    'node.excluded',
-    undefined,
-    (node, at) => mustNow(excludedUntil(exclusions, node.id, at) === undefined),
-    undefined,
-    (node, at) => excludedUntil(exclusions, node.id, at),
-  );
+const exclusion = ({ exclusions }: PlacementRequest): Check => {
+  const until: Check['until'] = (node, at) => excludedUntil(exclusions, node.id, at);
+  const test: Check['test'] = (node, at) => mustNow(exclusions.size === 0 || until(node, at) === undefined);
+  return timedCheck('node.excluded', undefined, { test, until, lasts: until });
+};
 
 /** A daemon has one instance on each node; one that is only assumed counts, so that two partitions in a row go apart. */
 const occupied = (request: PlacementRequest): Check =>

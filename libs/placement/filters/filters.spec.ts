@@ -399,9 +399,11 @@ describe('capacity', () => {
     expect(world.plan(needs({ memory: 64 * GIB })).decision.filtered).toEqual([
       { reason: 'capacity.memory', side: 'job', never: true, nodes: 2, also: 0, asked: '64 GiB', best: '48 GiB' },
     ]);
-    expect(neverReasons(world.request(needs({ memory: 64 * GIB })), world.cluster)).toMatchObject([{ best: '48 GiB' }]);
-    expect(neverReasons(world.request(needs({ memory: 40 * GIB })), world.cluster)).toEqual([]);
-    expect(neverReasons(world.request(), new World().cluster)).toEqual([]);
+    expect(neverReasons(world.request(needs({ memory: 64 * GIB })), world.cluster, 0)).toMatchObject([
+      { best: '48 GiB' },
+    ]);
+    expect(neverReasons(world.request(needs({ memory: 40 * GIB })), world.cluster, 0)).toEqual([]);
+    expect(neverReasons(world.request(), new World().cluster, 0)).toEqual([]);
   });
 
   const gpus = [

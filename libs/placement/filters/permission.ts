@@ -1,7 +1,9 @@
 import type { Millis } from '#kernel';
 import type { Policy } from '#nodes';
+import type { Quota } from '#projects';
 import type { AccessSets } from '../cluster/facts.js';
-import type { ClusterNode, ClusterProject, ClusterState, ProjectUsage } from '../cluster/state.js';
+import { stepEnd } from '../cluster/steps.js';
+import type { ClusterNode, ClusterState, ProjectUsage } from '../cluster/state.js';
 import { memoryFor } from '../demand.js';
 import type { Demand } from '../demand.js';
 import { priceOf } from '../price.js';
@@ -9,50 +11,54 @@ import { institutionOf } from '../request.js';
 import type { PlacementRequest } from '../request.js';
 import { formatBytes, formatSeconds, toMilli } from '../units.js';
 import { windowState } from '../windows/windows.js';
-import { check, fits, must, mustNow, NEVER, NOT_NOW, PASS } from './check.js';
-import type { Check } from './check.js';
+import type { WindowState } from '../windows/windows.js';
+import { check, fits, must, mustNow, NEVER, NOT_NOW, PASS, timedCheck } from './check.js';
+import type { Check, RequestCheck } from './check.js';
 import type { ReasonCode } from './reasons.js';
 
-/**
- * Who may: the account in its project, the project in its quota, and both with the node's owner (lists, duration, time
- * windows, share, price). Account and project are asked of the project's configuration as it is now, so a member who was
- * taken out starts nothing new.
- */
-export const permissionChecks = (request: PlacementRequest, demand: Demand, cluster: ClusterState): Check[] => {
-  const project = cluster.projects.get(request.project);
-  return [
-    check('permission.project', request.project, () => mustNow(project !== undefined)),
-    ...(project ? [membership(request, project), ...quotaChecks(request, demand, project, cluster)] : []),
-    ...ownerLists(request, institutionOf(request, cluster)),
-    maxDuration(request),
-    ...windowChecks(request),
-    maxShare(request, demand),
-    ...budgetChecks(request, demand),
-  ];
-};
+/** What the node's owner says to account, project and job: lists, duration, time windows, share, price. */
+export const ownerChecks = (request: PlacementRequest, demand: Demand, cluster: ClusterState): Check[] => [
+  ...ownerLists(request, institutionOf(request, cluster)),
+  maxDuration(request),
+  ...windowChecks(request),
+  maxShare(request, demand),
+  ...budgetChecks(request, demand),
+];
 
-const membership = ({ account }: PlacementRequest, { members }: ClusterProject): Check => {
-  const verdict = mustNow(members.includes('*') || members.includes(account));
-  return check('permission.account', account, () => verdict);
+/**
+ * Who may: the account in its project, and the project in its quota; the answer is the same for every node. It is asked of
+ * the project's configuration as it is now, so a member who was taken out starts nothing new.
+ */
+export const projectChecks = (
+  { project: id, account, jobId }: PlacementRequest,
+  demand: Demand,
+  cluster: ClusterState,
+): RequestCheck[] => {
+  const project = cluster.projects.get(id);
+  if (!project) return [{ code: 'permission.project', asked: id, holds: false, offer: undefined }];
+  const { members, quota } = project;
+  const isMember = members.includes('*') || members.includes(account);
+  return [
+    { code: 'permission.account', asked: account, holds: isMember, offer: undefined },
+    ...quotaChecks(jobId, demand, quota, cluster.usage.get(id) ?? NO_USAGE),
+  ];
 };
 
 const NO_USAGE: ProjectUsage = { cpu: 0, memory: 0, gpus: 0, jobs: new Map() };
 
-const quotaChecks = (request: PlacementRequest, demand: Demand, project: ClusterProject, cluster: ClusterState) => {
-  const usage = cluster.usage.get(project.id) ?? NO_USAGE;
-  const { quota } = project;
+const quotaChecks = (jobId: string, demand: Demand, quota: Quota, usage: ProjectUsage): RequestCheck[] => {
   const shares = demand.gpu ? demand.gpu.count * demand.gpu.share : 0;
-  const newJob = usage.jobs.has(request.jobId) ? 0 : 1;
+  const newJob = usage.jobs.has(jobId) ? 0 : 1;
   const least = memoryFor(demand, demand.minItems);
   return [
-    ...quotaCheck('quota.cpu', String(demand.cpu / 1000), demand.cpu, usage.cpu, quota.cpu && toMilli(quota.cpu)),
+    ...quotaCheck('quota.cpu', String(demand.cpu / 1000), demand.cpu, usage.cpu, milliOf(quota.cpu)),
     ...quotaCheck('quota.memory', formatBytes(least), least, usage.memory, quota.memory),
-    ...(shares > 0 ? quotaCheck('quota.gpus', String(shares / 1000), shares, usage.gpus, gpuQuota(quota.gpus)) : []),
+    ...(shares > 0 ? quotaCheck('quota.gpus', String(shares / 1000), shares, usage.gpus, milliOf(quota.gpus)) : []),
     ...quotaCheck('quota.jobs', undefined, newJob, usage.jobs.size, quota.jobs),
   ];
 };
 
-const gpuQuota = (gpus: number | undefined): number | undefined => (gpus === undefined ? undefined : toMilli(gpus));
+const milliOf = (bound: number | undefined): number | undefined => (bound === undefined ? undefined : toMilli(bound));
 
 const quotaCheck = (
   code: ReasonCode,
@@ -60,18 +66,8 @@ const quotaCheck = (
   more: number,
   used: number,
   bound: number | undefined,
-) => {
-  if (bound === undefined) return [];
-  const verdict = mustNow(more === 0 || used + more <= bound);
-  return [
-    check(
-      code,
-      asked,
-      () => verdict,
-      () => bound - used,
-    ),
-  ];
-};
+): RequestCheck[] =>
+  bound === undefined ? [] : [{ code, asked, holds: more === 0 || used + more <= bound, offer: bound - used }];
 
 type AccessKind = keyof AccessSets;
 
@@ -107,10 +103,31 @@ const maxDuration = ({ spec: { estimate } }: PlacementRequest): Check =>
 const windowChecks = ({ spec: { estimate } }: PlacementRequest): Check[] => {
   const { duration } = estimate;
   const asked = duration === undefined ? undefined : formatSeconds(duration);
-  const open = check('policy.window', asked, windowVerdict(duration), undefined, nextOpening);
-  if (duration === undefined) return [open];
-  return [open, check('policy.window-remaining', asked, remainingVerdict(duration), secondsLeft, reopening)];
+  const open = timedCheck('policy.window', asked, {
+    test: windowVerdict(duration),
+    until: nextOpening,
+    lasts: sameWindow,
+  });
+  return duration === undefined ? [open] : [open, windowRemaining(duration)];
 };
+
+const windowRemaining = (duration: number): Check =>
+  timedCheck('policy.window-remaining', formatSeconds(duration), {
+    test: remainingVerdict(duration),
+    offer: secondsLeft,
+    until: reopening,
+    lasts: ({ policy: { windows } }, at) => windows && remainingUntil(windowState(windows, at), duration, at),
+  });
+
+/** While the same window is open or none, but not past the moment from which it ends too soon, nor past the offer's step. */
+const remainingUntil = ({ open, closesAt, until }: WindowState, duration: number, at: Millis): Millis => {
+  if (!open) return until;
+  const lastStart = closesAt - duration * 1000;
+  return at <= lastStart ? Math.min(until, lastStart + 1) : Math.min(until, stepEnd(at) + 1);
+};
+
+const sameWindow = ({ policy: { windows } }: ClusterNode, at: Millis): Millis | undefined =>
+  windows && windowState(windows, at).until;
 
 const windowVerdict =
   (duration: number | undefined): Check['test'] =>
@@ -139,8 +156,9 @@ const nextOpening: Check['until'] = ({ policy: { windows } }, at) => {
   return state && !state.open ? finite(state.opensAt) : undefined;
 };
 
+/** In whole steps of time, rounded down: finer would change at every look. */
 const secondsLeft: Check['offer'] = ({ policy: { windows } }, at) =>
-  windows && Math.floor((windowState(windows, at).closesAt - at) / 1000);
+  windows && Math.max(0, Math.floor((windowState(windows, at).closesAt - stepEnd(at)) / 1000));
 
 const reopening: Check['until'] = ({ policy: { windows } }, at) => {
   const closesAt = windows ? windowState(windows, at).closesAt : Infinity;

@@ -3,17 +3,24 @@ import { demandOf } from '../demand.js';
 import type { PlacementRequest } from '../request.js';
 import { architectureChecks } from './architecture.js';
 import { capacityChecks } from './capacity.js';
-import type { Check } from './check.js';
+import type { Check, RequestCheck } from './check.js';
 import { dataChecks } from './data.js';
 import { executorStateChecks } from './executor-state.js';
-import { permissionChecks } from './permission.js';
+import { ownerChecks, projectChecks } from './permission.js';
 import { softwareChecks } from './software.js';
 
-/** All checks of a request, stage after stage: the first that a node fails is its primary reason. */
-export const checksFor = (request: PlacementRequest, cluster: ClusterState): readonly Check[] => {
+/** What is asked of the request alone and comes first; see `projectChecks`. */
+export const checksOfAll = (request: PlacementRequest, cluster: ClusterState): readonly RequestCheck[] =>
+  projectChecks(request, demandOf(request.spec), cluster);
+
+/**
+ * What is asked of each node, stage after stage. Requests of one shape (see `shapeKey`) have the same checks in the same
+ * places, and but for the nodes that a request names (see `named`) the same answers.
+ */
+export const checksOfEach = (request: PlacementRequest, cluster: ClusterState): readonly Check[] => {
   const demand = demandOf(request.spec);
   return [
-    ...permissionChecks(request, demand, cluster),
+    ...ownerChecks(request, demand, cluster),
     ...executorStateChecks(request, cluster),
     ...softwareChecks(demand),
     ...architectureChecks(demand),

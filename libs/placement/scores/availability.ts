@@ -1,4 +1,5 @@
 import type { Millis } from '#kernel';
+import { stepStart } from '../cluster/steps.js';
 import type { ClusterNode } from '../cluster/state.js';
 import { presenceShare } from '../cluster/uptime.js';
 import { windowState } from '../windows/windows.js';
@@ -14,7 +15,9 @@ const WINDOW = 0.2;
  * duration is unknown and the window does end. It says nothing of power cuts that are announced: owners drain for those.
  */
 export const availability = (node: ClusterNode, duration: number | undefined, at: Millis): number =>
-  PRESENCE * presenceShare(node.uptime, at) + FREE * freeShare(node) + WINDOW * windowShare(node, duration, at);
+  PRESENCE * presenceShare(node.uptime, stepStart(at)) +
+  FREE * freeShare(node) +
+  WINDOW * windowShare(node, duration, at);
 
 const freeShare = ({ total, used }: ClusterNode): number =>
   total.cpu > 0 ? Math.max(0, Math.min(1, (total.cpu - used.cpu) / total.cpu)) : 0;
@@ -24,5 +27,5 @@ const windowShare = ({ policy: { windows } }: ClusterNode, duration: number | un
   const { closesAt } = windowState(windows, at);
   if (closesAt === Infinity) return 1;
   if (duration === undefined) return 0;
-  return duration <= 0 ? 1 : Math.max(0, Math.min(1, (closesAt - at) / 1000 / (2 * duration)));
+  return duration <= 0 ? 1 : Math.max(0, Math.min(1, (closesAt - stepStart(at)) / 1000 / (2 * duration)));
 };

@@ -8,16 +8,6 @@ export interface CostScale {
   readonly someFree: boolean;
 }
 
-export const costScale = (costs: Float64Array): CostScale => {
-  let cheapest = Infinity;
-  let someFree = false;
-  for (const cost of costs) {
-    if (cost <= 0) someFree = true;
-    else if (cost < cheapest) cheapest = cost;
-  }
-  return { cheapest, someFree };
-};
-
 /**
  * Cost policy. Raw, from 0 up: what the contract costs at the owner's price, for the estimated duration, or for one hour
  * when the duration is unknown. The value, in 0…1: with a budget and an estimate, the part of the budget that is left;

@@ -1,5 +1,6 @@
 import type { Millis } from '#kernel';
 import { decay } from '../cluster/decay.js';
+import { stepStart } from '../cluster/steps.js';
 import type { ClusterNode } from '../cluster/state.js';
 import type { TrackRecord } from '../cluster/track-record.js';
 import { onProbation } from '../filters/executor-state.js';
@@ -17,9 +18,10 @@ const PRIOR = 4;
  * measure, but 0 on probation. What fails through the application, its input or the user is in neither record.
  */
 export const reliability = (node: ClusterNode, application: string | undefined, at: Millis): number => {
-  const byNode = estimate(node.record, NEUTRAL, at);
+  const now = stepStart(at);
+  const byNode = estimate(node.record, NEUTRAL, now);
   const record = application === undefined ? undefined : node.applicationRecords.get(application);
-  return record ? estimate(record, byNode, at) : byNode;
+  return record ? estimate(record, byNode, now) : byNode;
 };
 
 export const reliabilityValue = (raw: number, node: ClusterNode, application: string | undefined): number =>

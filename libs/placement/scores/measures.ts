@@ -1,0 +1,52 @@
+import type { Millis } from '#kernel';
+import type { ClusterNode } from '../cluster/state.js';
+import { itemsOn } from '../contract.js';
+import { demandOf } from '../demand.js';
+import { priceOf } from '../price.js';
+import type { PlacementRequest } from '../request.js';
+import { availability } from './availability.js';
+import { preferenceLift } from './preferences.js';
+import type { ChosenProfile } from './profiles.js';
+import { queueValue } from './queue.js';
+import { reliability, reliabilityValue } from './reliability.js';
+import { fullness, resourcesValue } from './resources.js';
+
+/** A raw measure and its value in 0…1, before preferences lift it. */
+export interface Measure {
+  readonly raw: number;
+  readonly value: number;
+}
+
+/** What of a node's score stays the same until the node changes. */
+export interface Standing {
+  readonly resources: Measure;
+  readonly queue: Measure;
+  /** In the owner's money; its value depends on the other eligible nodes. */
+  readonly cost: number;
+  readonly lift: number;
+}
+
+export const standingOf = (node: ClusterNode, request: PlacementRequest, profile: ChosenProfile): Standing => {
+  const { spec } = request;
+  const demand = demandOf(spec);
+  const items = itemsOn(node, demand);
+  const filled = fullness(node, demand, items);
+  const hours = (spec.estimate.duration ?? 3600) / 3600;
+  return {
+    resources: { raw: filled, value: resourcesValue(filled, node, profile.strategy, request) },
+    queue: { raw: node.waiting, value: queueValue(node, spec.inputs) },
+    cost: node.policy.price ? priceOf(node.policy.price, demand, items) * hours : 0,
+    lift: preferenceLift(node, demand.preferences),
+  };
+};
+
+/** What of it ages. */
+export const reliabilityOf = (node: ClusterNode, { spec }: PlacementRequest, at: Millis): Measure => {
+  const raw = reliability(node, spec.application?.name, at);
+  return { raw, value: reliabilityValue(raw, node, spec.application?.name) };
+};
+
+export const availabilityOf = (node: ClusterNode, { spec }: PlacementRequest, at: Millis): Measure => {
+  const raw = availability(node, spec.estimate.duration, at);
+  return { raw, value: raw };
+};
