@@ -9,8 +9,9 @@ import { quantile } from './measures.js';
 
 const SIZES: readonly (readonly [nodes: number, decisions: number])[] = [
   [100, 10_000],
-  [1_000, 3_000],
-  [5_000, 600],
+  [1_000, 10_000],
+  [5_000, 8_000],
+  [20_000, 3_000],
 ];
 const GIB = 1024 ** 3;
 /** The oldest reservation ends when the cluster holds so many for each node. */

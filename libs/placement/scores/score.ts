@@ -1,5 +1,4 @@
 import type { Factor, FactorScore, RankedNode, Weights } from '#jobs';
-import { byText } from '#kernel';
 import { FACTORS } from './factors.js';
 import type { Measure } from './measures.js';
 import { lifted } from './preferences.js';
@@ -31,14 +30,32 @@ export const rankedNode = (
   lift: number,
   weights: Weights,
 ): RankedNode => {
-  const factors = Object.fromEntries(
-    FACTORS.map((factor): [Factor, FactorScore] => {
-      const { raw, value } = measures[factor];
-      return [factor, { raw: rounded(raw), value: finalValue(value, lift), weight: weights[factor] }];
-    }),
-  ) as Record<Factor, FactorScore>;
-  const values = Object.fromEntries(FACTORS.map((factor) => [factor, factors[factor].value]));
-  return { nodeId, score: weightedScore(values as Record<Factor, number>, weights), factors };
+  const scored = (factor: Factor): FactorScore => {
+    const { raw, value } = measures[factor];
+    return { raw: rounded(raw), value: finalValue(value, lift), weight: weights[factor] };
+  };
+  const factors = {
+    resources: scored('resources'),
+    reliability: scored('reliability'),
+    availability: scored('availability'),
+    queue: scored('queue'),
+    cost: scored('cost'),
+  };
+  return { nodeId, score: scoreOf(factors, weights), factors };
+};
+
+const scoreOf = (factors: Readonly<Record<Factor, FactorScore>>, weights: Weights): number => {
+  const { resources, reliability, availability, queue, cost } = factors;
+  return weightedScore(
+    {
+      resources: resources.value,
+      reliability: reliability.value,
+      availability: availability.value,
+      queue: queue.value,
+      cost: cost.value,
+    },
+    weights,
+  );
 };
 
 /**
@@ -50,19 +67,3 @@ export const tieOf = (jobHash: number, nodeHash: number): number => {
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
 };
-
-/** What puts eligible nodes in order. */
-export interface Standpoint {
-  readonly nodeId: string;
-  /** A try failed here. */
-  readonly late: boolean;
-  readonly score: number;
-  readonly tie: number;
-}
-
-/** Negative when the left node comes first: elsewhere first, then the score, then the tie's number, then the id. */
-export const compareNodes = (left: Standpoint, right: Standpoint): number =>
-  Number(left.late) - Number(right.late) ||
-  right.score - left.score ||
-  left.tie - right.tie ||
-  byText(left.nodeId, right.nodeId);

@@ -1,4 +1,4 @@
-import { hash32, toInstant, toMillis } from '#kernel';
+import { byText, hash32, toInstant, toMillis } from '#kernel';
 import type { Decision, FilteredReason, RankedNode } from '#jobs';
 import { betterOffer } from '../board/offers.js';
 import type { ClusterNode, ClusterState } from '../cluster/state.js';
@@ -11,7 +11,7 @@ import type { PlacementRequest } from '../request.js';
 import { costValue } from '../scores/cost.js';
 import { availabilityOf, reliabilityOf, standingOf } from '../scores/measures.js';
 import { profileOf } from '../scores/profiles.js';
-import { compareNodes, rankedNode, tieOf } from '../scores/score.js';
+import { rankedNode, tieOf } from '../scores/score.js';
 import { formatValue } from '../units.js';
 
 /* What a decision must say, worked out node by node without remembering anything: what the boards have to come to. */
@@ -107,6 +107,12 @@ const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], at: numb
       const tie = tieOf(hash32(request.jobId), hash32(node.id));
       return { ...ranked, tie, late: request.avoid.has(node.id) };
     })
-    .sort(compareNodes)
+    .sort(
+      (left, right) =>
+        Number(left.late) - Number(right.late) ||
+        right.score - left.score ||
+        left.tie - right.tie ||
+        byText(left.nodeId, right.nodeId),
+    )
     .map(({ nodeId, score, factors }) => ({ nodeId, score, factors }));
 };
