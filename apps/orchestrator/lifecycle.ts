@@ -193,6 +193,7 @@ export class Lifecycle {
       expired: () => metrics.expiries.inc(),
       lost: () => metrics.lost.inc(),
       fault: () => metrics.faults.inc(),
+      overlooked: () => metrics.overlooked.inc(),
     };
   }
 

@@ -7,7 +7,7 @@ import type { Look } from './board/look.js';
 import type { ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import { demandOf } from './demand.js';
-import { reasonDefinition } from './filters/reasons.js';
+import { reasonDefinition, REASONS } from './filters/reasons.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
@@ -91,6 +91,12 @@ const waiting = ({ considered, possible, filtered, wakesAt }: Look) => ({
   wakesOn: wakesOnOf(filtered),
   ...(Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
 });
+
+/** Every type of event that can ever help a job which waits. */
+export const WAKING_EVENTS: ReadonlySet<string> = new Set([
+  'NodeEnrolled',
+  ...Object.values(REASONS).flatMap(({ wakesOn }): readonly string[] => wakesOn),
+]);
 
 /** What can lift a "never": nothing that merely frees a node. */
 const LASTING: ReadonlySet<string> = new Set(['NodeInventoryChanged', 'NodePolicyChanged', 'ProjectConfigured']);

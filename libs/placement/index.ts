@@ -1,5 +1,6 @@
 export { applyEvent } from './cluster/apply.js';
 export type { ClusterEvent } from './cluster/apply.js';
+export { projectShare, SHARE_HALF_LIFE } from './cluster/fair-share.js';
 export { assume, unassume } from './cluster/ledger.js';
 export type { AssumedReservation } from './cluster/ledger.js';
 export { dependencyState, desiredOf, freeCapacity, liveExecutions, placeablePartitions } from './cluster/queries.js';
@@ -20,7 +21,8 @@ export type {
 } from './cluster/state.js';
 export { FAILURE_WEIGHTS } from './cluster/track-record.js';
 export { chooseContract } from './contract.js';
-export { ALGORITHM, decide, RANKING_KEPT } from './decide.js';
+export { mayChangeAnswer } from './could-take.js';
+export { ALGORITHM, decide, RANKING_KEPT, WAKING_EVENTS } from './decide.js';
 export type { DecisionContext, Placement } from './decide.js';
 export { demandOf } from './demand.js';
 export type { Demand } from './demand.js';

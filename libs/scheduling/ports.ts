@@ -24,6 +24,8 @@ export interface SchedulingObserver {
   expired?(): void;
   lost?(): void;
   fault?(): void;
+  /** The safety sweep placed a job: an event that should have woken it was missed. */
+  overlooked?(): void;
 }
 
 /** Waiting spans in milliseconds, and bounds. */

@@ -1,18 +1,22 @@
-import { Heap, toMillis } from '#kernel';
+import { toInstant } from '#kernel';
 import type { Clock, Timer, Timers } from '#kernel';
-import { JOB_STREAM_PREFIX } from '#jobs';
+import { JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
+import type { CapacityReleased } from '#nodes';
 import type { RecordedEvent } from '#event-store';
+import { projectShare } from '#placement';
+import type { ClusterJob } from '#placement';
 import type { EvaluationOutcome } from './evaluation/evaluator.js';
 import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
+import { Alarms } from './queue/alarms.js';
+import { changeOf, mayHelp, News } from './queue/news.js';
+import type { Change } from './queue/news.js';
+import { ReadyJobs } from './queue/ready-jobs.js';
+import type { Ready } from './queue/ready-jobs.js';
 import { shapeOf } from './queue/shape.js';
-import { isBefore } from './queue/turn.js';
 import type { Turn } from './queue/turn.js';
+import type { Answer } from './queue/waiting-jobs.js';
 import { WaitingJobs } from './queue/waiting-jobs.js';
 import type { ClusterView } from './view/cluster-view.js';
-
-interface Ready extends Turn {
-  readonly trigger: string;
-}
 
 export interface SchedulerParts {
   readonly view: ClusterView;
@@ -36,45 +40,50 @@ const ENDS: ReadonlySet<string> = new Set([
 
 /** Faults of one job in a row: 1 s, 2 s, 4 s … 30 s between the tries. */
 const FAULT_DELAY = { first: 1_000, most: 30_000 };
+const SWEEP = 'sweep';
 /** Passes in a row that a conflict may cut short before the job steps back for a moment. */
 const MOST_CONFLICTS = 10;
 
 /**
  * Which job is looked at when.
  *
- * Each job is in one place at a time. *Ready*: to be looked at, in turn. *In flight*: being evaluated, never twice at
- * once; what asks for it meanwhile is kept and makes it ready again right after. *Waiting*: looked at and not placeable,
- * until an event of a kind that its reasons name, its moment (`wakesAt`), or the sweep. *Delayed*: until the end of a
- * backoff. A job leaves when it ended, is paused, or has all its reservations.
+ * Each job is in one place at a time. *Ready*: to be looked at, by priority, share of its project and age. *In flight*:
+ * being evaluated, never twice at once; what asks for it meanwhile is kept and makes it ready again right after.
+ * *Waiting*: looked at and not placeable, in the class of its shape, whose first is looked at for all of them when an event
+ * may help it, at the class's moment (`wakesAt`), or by the sweep. *Delayed*: until the end of a backoff. A job leaves when
+ * it ended, is paused, or has all its reservations.
  *
- * The loop starts with `start` (everything that waits becomes ready), is driven by events and ends of evaluations alone,
- * and ends with `stop`, which lets evaluations under way finish.
+ * The loop starts with `start` (what waited before waits again, and the first of each class is looked at), is driven by
+ * events and ends of evaluations alone, and ends with `stop`, which lets evaluations under way finish.
  */
 export class Scheduler {
-  private readonly ready = new Heap<Ready>(isBefore);
-  /** The turn of each job that is ready; a turn in the heap that is not this one is passed over. */
-  private readonly queued = new Map<string, Ready>();
-  private readonly inFlight = new Map<string, Promise<void>>();
+  private readonly ready = new ReadyJobs();
+  /** By job: how much was known when its evaluation began, oldest first. */
+  private readonly inFlight = new Map<string, { readonly known: number; readonly done: Promise<void> }>();
   private readonly askedAgain = new Map<string, string>();
   private readonly waiting = new WaitingJobs();
-  private readonly delayed = new Map<string, Timer>();
+  /** When time alone may help a class, by shape; and the ends of backoffs, by job. */
+  private readonly moments: Alarms;
+  private readonly delayed: Alarms;
   private readonly faults = new Map<string, number>();
   private readonly conflicts = new Map<string, number>();
-  /** Counts events; `lastWake` says when each kind came last, so that one that comes during an evaluation is not missed. */
-  private tick = 0;
-  private readonly lastWake = new Map<string, number>();
+  private readonly news = new News();
   private stopListening: (() => void) | undefined;
   private sweeper: Timer | undefined;
   private running = false;
   private idleWaiters: (() => void)[] = [];
 
-  constructor(private readonly parts: SchedulerParts) {}
+  constructor(private readonly parts: SchedulerParts) {
+    this.moments = new Alarms(parts.clock, parts.timers);
+    this.delayed = new Alarms(parts.clock, parts.timers);
+  }
 
   start(): void {
     this.running = true;
     this.stopListening = this.parts.view.listen((event) => this.hear(event));
     this.sweeper = this.parts.timers.every(this.parts.options.sweepInterval, () => this.sweep());
-    for (const jobId of this.parts.view.cluster.jobs.keys()) this.ask(jobId, 'start');
+    for (const job of this.parts.view.cluster.jobs.values()) this.takeUp(job);
+    for (const { turn } of this.waiting.heads()) this.ask(turn.jobId, 'start');
     this.pump();
   }
 
@@ -82,28 +91,66 @@ export class Scheduler {
     this.running = false;
     this.stopListening?.();
     this.sweeper?.cancel();
-    for (const timer of this.delayed.values()) timer.cancel();
-    await Promise.all(this.inFlight.values());
+    this.moments.stopAll();
+    this.delayed.stopAll();
+    await Promise.all([...this.inFlight.values()].map(({ done }) => done));
   }
 
   /** How many jobs are ready, in flight, waiting and delayed. */
   get counts(): { ready: number; inFlight: number; waiting: number; delayed: number } {
-    const { queued, inFlight, waiting, delayed } = this;
-    return { ready: queued.size, inFlight: inFlight.size, waiting: waiting.size, delayed: delayed.size };
+    const { ready, inFlight, waiting, delayed } = this;
+    return { ready: ready.size, inFlight: inFlight.size, waiting: waiting.size, delayed: delayed.size };
   }
 
   /** Resolves when nothing is ready or in flight. */
   whenIdle(): Promise<void> {
-    if (this.queued.size === 0 && this.inFlight.size === 0) return Promise.resolve();
+    if (this.ready.size === 0 && this.inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.idleWaiters.push(resolve));
   }
 
+  /** A claim that was taken for granted came to nothing: no event tells of the room that is free again. */
+  claimFailed(nodeId: string): void {
+    this.learn({ type: 'CapacityReleased', nodeId });
+  }
+
+  /** What had its answer before needs no new one: the first of its shape is asked whether that has changed. */
+  private takeUp(job: ClusterJob): void {
+    const { lastDecision: last, partitions } = job;
+    const waiting = partitions.filter(({ state }) => state === 'waiting');
+    if (waiting.length === 0 || job.paused || job.cancelRequested) return;
+    const now = toInstant(this.parts.clock.now());
+    const due = waiting.every(({ notBefore }) => (notBefore ?? '') <= now);
+    const answered = last !== undefined && last.outcome !== 'placed' && partitions[last.partition]?.state === 'waiting';
+    if (due && answered) this.waiting.add(turnOf(job), this.shapeOf(job), answerOf(last.wakesOn, last.digest));
+    else this.ask(job.id, 'start');
+  }
+
   private hear(event: RecordedEvent): void {
-    this.tick += 1;
-    this.lastWake.set(event.type, this.tick);
     if (event.stream.startsWith(JOB_STREAM_PREFIX)) this.hearJob(event);
-    for (const turn of this.waiting.wokenBy(event.type)) this.ask(turn.jobId, event.type);
+    if (event.type === 'CapacityReleased') this.hearRelease(event);
+    const change = changeOf(event, this.parts.view.cluster);
+    if (change) this.learn(change);
+    else this.pump();
+  }
+
+  /** A job that waits and holds nothing any more has another shape. */
+  private hearRelease({ data }: RecordedEvent): void {
+    const jobId = jobIdOfExecution((data as CapacityReleased['data']).executionId);
+    if (this.waiting.has(jobId)) this.ask(jobId, 'CapacityReleased');
+  }
+
+  private learn(change: Change): void {
+    this.news.add(change);
+    for (const { turn, answer } of this.waiting.wokenBy(change.type)) {
+      if (this.helps(change, turn.jobId, answer)) this.ask(turn.jobId, change.type);
+    }
     this.pump();
+  }
+
+  private helps(change: Change, jobId: string, { reasons }: Answer): boolean {
+    const { cluster } = this.parts.view;
+    const job = cluster.jobs.get(jobId);
+    return job !== undefined && mayHelp(change, job, reasons, cluster, this.parts.clock.now());
   }
 
   private hearJob(event: RecordedEvent): void {
@@ -121,23 +168,24 @@ export class Scheduler {
 
   private enqueue(jobId: string, trigger: string): void {
     const job = this.parts.view.cluster.jobs.get(jobId);
-    if (!job || this.queued.get(jobId)?.priority === job.priority) return;
-    this.delayed.get(jobId)?.cancel();
-    this.delayed.delete(jobId);
-    const turn = { jobId, priority: job.priority, submittedAt: job.submittedAt, trigger };
-    this.queued.set(jobId, turn);
-    this.ready.push(turn);
+    if (!job) return;
+    this.delayed.stop(jobId);
+    const known = this.ready.get(jobId);
+    if (known?.priority !== job.priority) this.ready.put({ ...turnOf(job), trigger });
+    else if (known.trigger === SWEEP) known.trigger = trigger;
   }
 
   private forget(jobId: string): void {
-    this.leave(jobId);
-    this.delayed.get(jobId)?.cancel();
-    this.delayed.delete(jobId);
+    const looking = this.ready.get(jobId) !== undefined || this.inFlight.has(jobId);
+    this.ready.remove(jobId);
+    if (looking) this.leave(jobId);
+    else this.waiting.remove(jobId);
+    this.delayed.stop(jobId);
     this.faults.delete(jobId);
     this.conflicts.delete(jobId);
   }
 
-  /** Whoever leaves its class may have been the one that was woken for all of it: the next one is looked at. */
+  /** Whoever leaves its class at a look may have been woken for all of it: the next one is looked at. */
   private leave(jobId: string, shape = this.waiting.shapeOf(jobId)): void {
     this.waiting.remove(jobId);
     const next = shape === undefined ? undefined : this.waiting.head(shape);
@@ -145,31 +193,32 @@ export class Scheduler {
   }
 
   private sweep(): void {
-    for (const jobId of this.waiting.all()) this.ask(jobId, 'sweep');
+    for (const { turn } of this.waiting.heads()) this.ask(turn.jobId, SWEEP);
     this.pump();
   }
 
+  /** Each evaluation takes what it claims for granted before it first waits, so the next choice sees it. */
   private pump(): void {
+    const shareOf = (project: string): number => projectShare(this.parts.view.cluster, project, this.parts.clock.now());
     while (this.running && this.inFlight.size < this.parts.options.concurrency) {
-      const next = this.ready.pop();
+      const next = this.ready.pop(shareOf);
       if (!next) break;
-      if (this.queued.get(next.jobId) !== next) continue;
-      this.queued.delete(next.jobId);
-      this.inFlight.set(next.jobId, this.look(next));
+      const known = this.news.count;
+      this.inFlight.set(next.jobId, { known, done: this.look(next, known) });
     }
-    if (this.queued.size === 0 && this.inFlight.size === 0) for (const resolve of this.idleWaiters.splice(0)) resolve();
+    if (this.ready.size === 0 && this.inFlight.size === 0) for (const resolve of this.idleWaiters.splice(0)) resolve();
   }
 
-  private async look(turn: Ready): Promise<void> {
-    const seen = this.tick;
-    await Promise.resolve();
+  private async look(turn: Ready, known: number): Promise<void> {
     const outcome = await this.evaluate(turn);
     this.inFlight.delete(turn.jobId);
     if (!this.running) return;
-    if (outcome) this.settle(turn, outcome, seen);
+    if (outcome) this.settle(turn, outcome, known);
     const again = this.askedAgain.get(turn.jobId);
     this.askedAgain.delete(turn.jobId);
     if (again !== undefined) this.enqueue(turn.jobId, again);
+    const [oldest] = this.inFlight.values();
+    this.news.drop(oldest?.known ?? this.news.count);
     this.pump();
   }
 
@@ -185,69 +234,90 @@ export class Scheduler {
       this.parts.observer.fault?.();
       this.parts.log.warn({ jobId, err: error }, 'evaluation failed, it is tried again');
       this.leave(jobId);
-      this.delay(jobId, Math.min(FAULT_DELAY.most, FAULT_DELAY.first * 2 ** (count - 1)), trigger);
+      const span = Math.min(FAULT_DELAY.most, FAULT_DELAY.first * 2 ** (count - 1));
+      this.delayed.after(jobId, span, () => this.wake(jobId, trigger));
       return undefined;
     }
   }
 
-  private settle(turn: Ready, outcome: EvaluationOutcome, seen: number): void {
+  private settle(turn: Ready, outcome: EvaluationOutcome, known: number): void {
     const { jobId } = turn;
-    const shape = this.shape(jobId);
     if (outcome.kind !== 'again') this.conflicts.delete(jobId);
     switch (outcome.kind) {
       case 'placed':
-        this.leave(jobId, this.waiting.shapeOf(jobId) ?? shape);
+        this.placed(turn);
         return;
       case 'waiting':
-        this.wait(turn, outcome, seen, shape);
+        this.wait(turn, outcome, known);
         return;
       case 'again':
         this.again(turn);
         return;
       case 'idle':
         this.leave(jobId);
-        if (outcome.until !== undefined) this.delayUntil(jobId, outcome.until, 'BackoffEnded');
+        if (outcome.until !== undefined) {
+          this.delayed.at(jobId, outcome.until, () => this.wake(jobId, 'BackoffEnded'));
+        }
     }
   }
 
-  private wait(
-    turn: Ready,
-    outcome: Extract<EvaluationOutcome, { kind: 'waiting' }>,
-    seen: number,
-    shape: string | undefined,
-  ): void {
-    if (shape === undefined) return;
-    if (this.waiting.shapeOf(turn.jobId) !== shape) this.leave(turn.jobId);
-    this.waiting.add(turn, shape, outcome.wakesOn);
-    const missed = outcome.wakesOn.find((type) => (this.lastWake.get(type) ?? -1) > seen);
-    if (missed !== undefined) this.enqueue(turn.jobId, missed);
-    else if (outcome.wakesAt !== undefined) this.delayUntil(turn.jobId, outcome.wakesAt, 'MomentCame');
+  /** The sweep is there for what an event should have woken: a job that it places shows that one was missed. */
+  private placed({ jobId, trigger }: Ready): void {
+    if (trigger === SWEEP && !this.askedAgain.has(jobId)) {
+      this.parts.observer.overlooked?.();
+      this.parts.log.error({ jobId }, 'the sweep placed a job that an event should have woken');
+    }
+    const job = this.parts.view.cluster.jobs.get(jobId);
+    this.leave(jobId, this.waiting.shapeOf(jobId) ?? (job && this.shapeOf(job)));
+  }
+
+  private wait(turn: Ready, outcome: Extract<EvaluationOutcome, { kind: 'waiting' }>, known: number): void {
+    const { jobId } = turn;
+    const job = this.parts.view.cluster.jobs.get(jobId);
+    if (!job) return;
+    const shape = this.shapeOf(job);
+    if (this.waiting.shapeOf(jobId) !== shape) this.leave(jobId);
+    const answer = answerOf(outcome.wakesOn, outcome.reasons);
+    this.waiting.add(turn, shape, answer);
+    if (outcome.wakesAt === undefined) this.moments.stop(shape);
+    else this.moments.at(shape, outcome.wakesAt, () => this.momentCame(shape));
+    const missed = this.news
+      .since(known)
+      .find((change) => outcome.wakesOn.includes(change.type) && this.helps(change, jobId, answer));
+    if (missed) this.enqueue(jobId, missed.type);
+  }
+
+  private momentCame(shape: string): void {
+    const head = this.waiting.head(shape);
+    if (head) this.wake(head.jobId, 'MomentCame');
   }
 
   /** After a conflict the view has caught up with the winner, so the next look sees it. */
   private again({ jobId, trigger }: Ready): void {
     const count = (this.conflicts.get(jobId) ?? 0) + 1;
     this.conflicts.set(jobId, count);
-    if (count % MOST_CONFLICTS === 0) this.delay(jobId, FAULT_DELAY.first, trigger);
+    if (count % MOST_CONFLICTS === 0) this.delayed.after(jobId, FAULT_DELAY.first, () => this.wake(jobId, trigger));
     else this.enqueue(jobId, trigger);
   }
 
-  private delayUntil(jobId: string, until: string, trigger: string): void {
-    this.delay(jobId, Math.max(0, toMillis(until) - this.parts.clock.now()), trigger);
+  private wake(jobId: string, trigger: string): void {
+    this.ask(jobId, trigger);
+    this.pump();
   }
 
-  private delay(jobId: string, span: number, trigger: string): void {
-    this.delayed.get(jobId)?.cancel();
-    const timer = this.parts.timers.after(Math.min(span, 2 ** 31 - 1), () => {
-      this.delayed.delete(jobId);
-      this.ask(jobId, trigger);
-      this.pump();
-    });
-    this.delayed.set(jobId, timer);
-  }
-
-  private shape(jobId: string): string | undefined {
-    const job = this.parts.view.cluster.jobs.get(jobId);
-    return job && shapeOf(job, this.parts.view.cluster);
+  private shapeOf(job: ClusterJob): string {
+    return shapeOf(job, this.parts.view.cluster, this.parts.clock.now());
   }
 }
+
+const answerOf = (wakesOn: readonly string[], digest: string): Answer => ({
+  wakesOn,
+  reasons: new Set(digest.split(' ')),
+});
+
+const turnOf = ({ id, project, priority, submittedAt }: ClusterJob): Turn => ({
+  jobId: id,
+  project,
+  priority,
+  submittedAt,
+});

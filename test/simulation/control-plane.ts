@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly note: (who: string, what: string) => void;
   /** A view that cannot apply an event ends its process. */
   readonly fault: (who: string, error: Error) => void;
+  /** The sweep placed a job that an event should have woken. */
+  readonly overlooked: (who: string) => void;
 }
 
 export interface Told {
@@ -42,6 +44,9 @@ export interface ToldSet {
   readonly revision: bigint;
   readonly executions: readonly Told[];
 }
+
+/** Often, and never together with what happens at whole seconds. */
+const SWEEP_EVERY: Millis = 17_003;
 
 /** Timers that end with their process. */
 class ProcessTimers implements Timers {
@@ -108,8 +113,8 @@ export class ControlPlane {
       timers: this.timers,
       ids,
       log: this.logger(),
-      // What an event should have woken must not be saved by the sweep.
-      options: { sweepInterval: 30 * 86_400_000 },
+      observer: { overlooked: () => around.overlooked(name) },
+      options: { sweepInterval: SWEEP_EVERY },
     });
   }
 

@@ -137,6 +137,7 @@ export class Simulation {
       log: this.log,
       presence: this.observed.presence(this.chance.of(`presence-${name}-${String(seat.life)}`), this.stormy),
       note: this.observed.note,
+      overlooked: (who) => this.observed.wrong(`the sweep of ${who} placed a job that nothing had woken`),
       fault: (who, error) => this.observed.wrong(`${who} could not apply an event: ${String(error.stack)}`),
     };
     const faults = this.faultsOf(seat, this.chance.of(`faults-${name}-${String(seat.life)}`));

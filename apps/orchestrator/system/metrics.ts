@@ -8,6 +8,7 @@ const NAMES = {
   expiries: 'escalon_reservation_expiries_total',
   lost: 'escalon_executions_lost_total',
   faults: 'escalon_worker_process_faults_total',
+  overlooked: 'escalon_overlooked_jobs_total',
   ready: 'escalon_eval_broker_ready',
   inFlight: 'escalon_eval_broker_inflight',
   waiting: 'escalon_eval_broker_waiting',
@@ -49,6 +50,11 @@ export class Metrics {
   readonly faults = new Counter({
     name: NAMES.faults,
     help: 'Evaluations that failed and are tried again',
+    ...this.on,
+  });
+  readonly overlooked = new Counter({
+    name: NAMES.overlooked,
+    help: 'Jobs that the safety sweep placed: an event that should have woken them was missed, so this stays 0',
     ...this.on,
   });
   readonly heartbeats = new Counter({

@@ -1,7 +1,9 @@
 import { toMillis } from '#kernel';
+import type { Millis } from '#kernel';
 import type { NodeEnrolled, NodeEvent } from '#nodes';
 import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
+import { recordClaim } from './fair-share.js';
 import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
 import type { ClusterNode, ClusterState } from './state.js';
 import { emptyRecord } from './track-record.js';
@@ -18,6 +20,7 @@ export const applyNodeEvent = (cluster: ClusterState, nodeId: string, revision: 
   } else if (event.type === 'NodeEnrolled') {
     const enrolledNode = enrolled(nodeId, revision, event.data);
     cluster.nodes.set(nodeId, enrolledNode);
+    countIn(cluster, enrolledNode, 1);
     nodeChanged(cluster, enrolledNode);
   }
 };
@@ -51,12 +54,19 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   inputs: new Set(),
 });
 
+/** The node's part of what all nodes have together. */
+const countIn = ({ capacity }: ClusterState, { total, devices }: ClusterNode, sign: 1 | -1): void => {
+  capacity.cpu += sign * total.cpu;
+  capacity.memory += sign * total.memory;
+  capacity.gpus += sign * 1000 * devices.length;
+};
+
 const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): void => {
   switch (event.type) {
     case 'NodeEnrolled':
-      return enrolledAgain(node, event.data);
+      return enrolledAgain(cluster, node, event.data);
     case 'NodeInventoryChanged':
-      return inventoryChanged(node, event.data.inventory);
+      return inventoryChanged(cluster, node, event.data.inventory);
     case 'NodePolicyChanged':
       node.policy = event.data.policy;
       return refreshFacts(node);
@@ -78,12 +88,12 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
       node.drain = { reason: event.data.reason, deadline: event.data.deadline };
       return;
     case 'CapacityReserved': {
-      const { executionId, jobId, project, contract, expiresAt } = event.data;
+      const { executionId, jobId, project, contract, expiresAt, at } = event.data;
+      recordClaim(cluster, project, contract, 1, toMillis(at));
       return hold(cluster, node, { executionId, jobId, project, contract, expiresAt, assumed: false, started: false });
     }
     case 'CapacityReleased':
-      cluster.assumed.delete(event.data.executionId);
-      return letGo(cluster, node, event.data.executionId);
+      return released(cluster, node, event.data.executionId, toMillis(event.data.at));
     default:
       return ignored(event);
   }
@@ -92,19 +102,28 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
 /** Newer writers may store types that this version does not know; `never` keeps the known ones complete. */
 const ignored = (_event: never): void => undefined;
 
-const enrolledAgain = (node: ClusterNode, data: NodeEnrolled['data']): void => {
+const released = (cluster: ClusterState, node: ClusterNode, executionId: string, at: Millis): void => {
+  const held = node.ledger.get(executionId);
+  if (held && !held.assumed) recordClaim(cluster, held.project, held.contract, -1, at);
+  cluster.assumed.delete(executionId);
+  letGo(cluster, node, executionId);
+};
+
+const enrolledAgain = (cluster: ClusterState, node: ClusterNode, data: NodeEnrolled['data']): void => {
   node.name = data.name;
   node.owner = data.owner;
   node.institution = data.institution;
   node.policy = data.policy;
-  inventoryChanged(node, data.inventory);
+  inventoryChanged(cluster, node, data.inventory);
 };
 
-const inventoryChanged = (node: ClusterNode, inventory: ClusterNode['inventory']): void => {
+const inventoryChanged = (cluster: ClusterState, node: ClusterNode, inventory: ClusterNode['inventory']): void => {
+  countIn(cluster, node, -1);
   node.inventory = inventory;
   Object.assign(node.total, totalsOf(inventory));
   node.devices = devicesOf(inventory, node.ledger);
   node.usedShares = node.devices.reduce((sum, device) => sum + device.usedShare, 0);
+  countIn(cluster, node, 1);
   refreshFacts(node);
 };
 

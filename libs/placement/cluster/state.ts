@@ -25,8 +25,26 @@ export interface ClusterState {
   readonly usage: Map<string, ProjectUsage>;
   /** How many reservations each job holds on which nodes, the assumed ones too. */
   readonly holdings: Map<string, Map<string, number>>;
+  /** What each project holds and held lately, by recorded claims alone. */
+  readonly consumption: Map<string, Consumption>;
+  /** What all enrolled nodes have together. */
+  readonly capacity: Shares;
   /** Reservations in flight, by execution: the node they are taken for granted on. */
   readonly assumed: Map<string, string>;
+}
+
+/** What shares are parts of: cores and GPUs in thousandths, bytes. */
+export interface Shares {
+  cpu: number;
+  memory: number;
+  gpus: number;
+}
+
+/** `average` is the decayed one as of `at`. */
+export interface Consumption {
+  readonly held: Shares;
+  average: Shares;
+  at: Millis;
 }
 
 export const ENDED_JOBS_KEPT = 100_000;
@@ -201,5 +219,7 @@ export const emptyCluster = (): ClusterState => ({
   live: new Map(),
   usage: new Map(),
   holdings: new Map(),
+  consumption: new Map(),
+  capacity: { cpu: 0, memory: 0, gpus: 0 },
   assumed: new Map(),
 });

@@ -8,17 +8,20 @@ import type { ClusterState, AssumedReservation } from '#placement';
 export class Assumptions {
   private readonly open = new Map<string, Promise<boolean>>();
 
-  constructor(private readonly cluster: ClusterState) {}
+  /** `failed` hears on which node there is room again because a reservation came to nothing. */
+  constructor(
+    private readonly cluster: ClusterState,
+    private readonly failed: (nodeId: string) => void = () => undefined,
+  ) {}
 
   /** Takes the reservation for granted until `held` says whether the ledger has it. */
   add(reservation: AssumedReservation, held: Promise<boolean>): void {
     assume(this.cluster, reservation);
-    const { executionId } = reservation;
     const settled = held.then(
-      (isHeld) => this.settle(executionId, isHeld),
-      () => this.settle(executionId, false),
+      (isHeld) => this.settle(reservation, isHeld),
+      () => this.settle(reservation, false),
     );
-    this.open.set(executionId, settled);
+    this.open.set(reservation.executionId, settled);
   }
 
   /**
@@ -31,9 +34,11 @@ export class Assumptions {
   }
 
   /** A held reservation stays assumed until its event arrives in the view; one that failed is taken back at once. */
-  private settle(executionId: string, held: boolean): boolean {
+  private settle({ executionId, nodeId }: AssumedReservation, held: boolean): boolean {
     this.open.delete(executionId);
-    if (!held) unassume(this.cluster, executionId);
-    return held;
+    if (held) return true;
+    unassume(this.cluster, executionId);
+    this.failed(nodeId);
+    return false;
   }
 }

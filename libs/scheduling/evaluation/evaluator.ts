@@ -10,12 +10,19 @@ import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
 import type { ClusterView } from '../view/cluster-view.js';
 import type { Assumptions } from './assumptions.js';
 
+/** What a job waits for: `reasons` as `reasonsDigest` has them. */
+interface Waiting {
+  readonly wakesOn: readonly string[];
+  readonly reasons: string;
+  readonly wakesAt?: Instant;
+}
+
 /** How an evaluation ended, and what the queue does next. */
 export type EvaluationOutcome =
   /** Everything that waited has a reservation. */
   | { readonly kind: 'placed' }
   /** Something still waits for one of these events, or for a moment. */
-  | { readonly kind: 'waiting'; readonly wakesOn: readonly string[]; readonly wakesAt?: Instant }
+  | ({ readonly kind: 'waiting' } & Waiting)
   /** The pass was cut short by a conflict, or by its size: look again at once. */
   | { readonly kind: 'again' }
   /** Nothing to place: ended, paused, or not due yet (`until`). */
@@ -38,7 +45,7 @@ interface Cursor {
   decisions: number;
 }
 
-type PartitionOutcome = 'placed' | 'conflict' | { readonly wakesOn: readonly string[]; readonly wakesAt?: Instant };
+type PartitionOutcome = 'placed' | 'conflict' | Waiting;
 
 /** New reservations in one pass at most, so that one huge job does not keep the others waiting. */
 const MOST_PER_PASS = 20;
@@ -156,10 +163,11 @@ export class Evaluator {
    */
   private async defer(job: ClusterJob, decision: Decision, cursor: Cursor): Promise<PartitionOutcome> {
     const { wakesOn, wakesAt } = decision;
-    const waiting = wakesAt === undefined ? { wakesOn } : { wakesOn, wakesAt };
+    const reasons = reasonsDigest(decision);
+    const waiting = wakesAt === undefined ? { wakesOn, reasons } : { wakesOn, reasons, wakesAt };
     if (!(await this.parts.assumptions.cameTrue(decision.assumed))) return 'conflict';
     const last = job.lastDecision;
-    const same = last?.partition === decision.partition && last.digest === reasonsDigest(decision);
+    const same = last?.partition === decision.partition && last.digest === reasons;
     if (same) return waiting;
     return (await this.record(job.id, { decision }, cursor)) ? waiting : 'conflict';
   }

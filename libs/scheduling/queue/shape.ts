@@ -1,24 +1,16 @@
+import { toMillis } from '#kernel';
+import type { Millis } from '#kernel';
 import type { ClusterJob, ClusterState } from '#placement';
 
 /**
  * Jobs of one shape get the same answer from the same cluster: everything that a filter compares is in here, and nothing
  * that tells two jobs apart otherwise (name, task). What a filter knows of the job itself makes its own shape: the nodes
- * that it leaves out, the nodes where a daemon has its instance, and whether it is among the jobs that its project's quota
- * counts.
+ * that it leaves out at this time, the nodes where a daemon has its instance, and whether it holds anything, so that its
+ * project's quota of jobs counts it already.
  */
-export const shapeOf = (job: ClusterJob, cluster: ClusterState): string => {
-  const own = [...job.exclusions].map(([nodeId, until]) => `${nodeId}@${until}`);
-  if (job.spec.type === 'daemon' || cluster.projects.get(job.project)?.quota.jobs !== undefined) own.push(job.id);
-  return own.length > 0 ? `${base(job)} ${own.join(' ')}` : base(job);
-};
-
-const bases = new WeakMap<ClusterJob, string>();
-
-const base = (job: ClusterJob): string => {
-  const known = bases.get(job);
-  if (known !== undefined) return known;
+export const shapeOf = (job: ClusterJob, cluster: ClusterState, at: Millis): string => {
   const { spec } = job;
-  const made = JSON.stringify([
+  return JSON.stringify([
     job.account,
     job.project,
     job.institution,
@@ -32,7 +24,11 @@ const base = (job: ClusterJob): string => {
     spec.estimate,
     spec.budget,
     spec.inputs.map(({ source }) => source),
+    [...job.exclusions].filter(([, until]) => toMillis(until) > at),
+    spec.type === 'daemon' ? job.id : '',
+    holdsAny(job, cluster),
   ]);
-  bases.set(job, made);
-  return made;
 };
+
+const holdsAny = (job: ClusterJob, { usage }: ClusterState): boolean =>
+  usage.get(job.project)?.jobs.has(job.id) === true;

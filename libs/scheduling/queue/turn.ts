@@ -1,8 +1,9 @@
 import type { Instant } from '#kernel';
 
-/** A job's place in the order: higher priority first, then the one that was submitted earlier, then by id. */
+/** A job's place among those of its project: higher priority first, then the one submitted earlier, then by id. */
 export interface Turn {
   readonly jobId: string;
+  readonly project: string;
   readonly priority: number;
   readonly submittedAt: Instant;
 }

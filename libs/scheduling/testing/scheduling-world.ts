@@ -11,7 +11,7 @@ import { projectDecider, projectStream } from '#projects';
 import { aJobSpec, anEnrollment, anInventory, aProject, aSubmission, EPOCH } from '#testing';
 import { ControlLoop } from '../control-loop.js';
 import { DEFAULT_SCHEDULING } from '../ports.js';
-import type { SchedulingLog, SchedulingOptions } from '../ports.js';
+import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from '../ports.js';
 import { ClusterView } from '../view/cluster-view.js';
 
 export interface WorldOptions {
@@ -40,7 +40,7 @@ export class SchedulingWorld {
   readonly view: ClusterView;
   readonly seen: Map<string, Millis>;
   readonly log = QUIET;
-  readonly observer = {};
+  readonly observer: { -readonly [Name in keyof SchedulingObserver]: SchedulingObserver[Name] } = {};
   readonly options: SchedulingOptions;
   presenceAway = false;
   presenceTakes: Millis = 0;
@@ -96,8 +96,8 @@ export class SchedulingWorld {
     return toInstant(this.clock.now());
   }
 
-  async project(id = 'demo', quota: Quota = {}): Promise<void> {
-    await this.projects.handle(projectStream(id), aProject({ projectId: id, quota, at: this.now() }), ACTOR);
+  async project(id = 'demo', quota: Quota = {}, weight = 1): Promise<void> {
+    await this.projects.handle(projectStream(id), aProject({ projectId: id, quota, weight, at: this.now() }), ACTOR);
   }
 
   async node(name: string, inventory: Partial<Inventory> = {}, change: Partial<EnrollNode> = {}): Promise<void> {

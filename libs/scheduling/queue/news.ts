@@ -1,0 +1,73 @@
+import type { RecordedEvent } from '#event-store';
+import { JOB_STREAM_PREFIX } from '#jobs';
+import { NODE_STREAM_PREFIX } from '#nodes';
+import { mayChangeAnswer, requestOf, WAKING_EVENTS } from '#placement';
+import type { ClusterJob, ClusterState } from '#placement';
+import { PROJECT_STREAM_PREFIX } from '#projects';
+import type { Millis } from '#kernel';
+
+/** What an event changed, as far as it can help a job that waits: a node, a project, or it cannot be said. */
+export interface Change {
+  readonly type: string;
+  readonly nodeId?: string;
+  readonly project?: string;
+}
+
+/** To be asked when the event was applied; undefined for one that helps nobody. */
+export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: ClusterState): Change | undefined => {
+  if (!WAKING_EVENTS.has(type)) return undefined;
+  if (stream.startsWith(NODE_STREAM_PREFIX)) return { type, nodeId: stream.slice(NODE_STREAM_PREFIX.length) };
+  if (stream.startsWith(PROJECT_STREAM_PREFIX)) return { type, project: stream.slice(PROJECT_STREAM_PREFIX.length) };
+  const jobId = stream.slice(JOB_STREAM_PREFIX.length);
+  const job = cluster.jobs.get(jobId) ?? cluster.ended.get(jobId)?.lingering;
+  const { executionId } = data as { readonly executionId?: string };
+  const partition = job?.partitions.find((one) => one.executionId !== undefined && one.executionId === executionId);
+  return partition?.nodeId === undefined ? { type } : { type, nodeId: partition.nodeId };
+};
+
+/** What comes all the time while jobs run, and mostly helps nobody. */
+const FREQUENT: ReadonlySet<string> = new Set(['CapacityReleased', 'ExecutionSucceeded']);
+
+/** Whether the change may give the first of a class another answer than the class had. */
+export const mayHelp = (
+  { type, nodeId, project }: Change,
+  job: ClusterJob,
+  reasons: ReadonlySet<string>,
+  cluster: ClusterState,
+  at: Millis,
+): boolean => {
+  if (project !== undefined) return project === job.project;
+  if (nodeId === undefined || !FREQUENT.has(type)) return true;
+  return mayChangeAnswer(requestOf(job, 0), reasons, cluster, nodeId, at);
+};
+
+/** What changed while evaluations were under way, so that none of it is missed. */
+export class News {
+  private changes: Change[] = [];
+  private dropped = 0;
+
+  /** How many changes there were. */
+  get count(): number {
+    return this.dropped + this.changes.length;
+  }
+
+  add(change: Change): void {
+    this.changes.push(change);
+  }
+
+  /** What came after the count was this. */
+  since(count: number): readonly Change[] {
+    return this.changes.slice(Math.max(0, count - this.dropped));
+  }
+
+  /** Nobody will ask for what came before the count was this. */
+  drop(count: number): void {
+    const old = count - this.dropped;
+    if (old < this.changes.length && old < SMALL) return;
+    this.changes = this.changes.slice(old);
+    this.dropped += old;
+  }
+}
+
+/** Fewer than this are not worth moving the rest. */
+const SMALL = 256;
