@@ -43,6 +43,7 @@ export { compareVersions, parseVersion } from './requirements/version.js';
 export type { Version } from './requirements/version.js';
 export { PROFILE_NAMES, profileOf, PROFILES, WEIGHTS_VERSION } from './scores/profiles.js';
 export type { ChosenProfile, Profile, ProfileName, Strategy } from './scores/profiles.js';
+export { isPresentVersion } from './versions.js';
 export { weightedScore } from './scores/score.js';
 export { formatBytes, formatSeconds } from './units.js';
 export { isTimeZone } from './windows/zone.js';

@@ -5,3 +5,11 @@ export type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptio
 export { AssignmentBoard } from './view/assignment-board.js';
 export type { DesiredSet } from './view/assignment-board.js';
 export { ClusterView } from './view/cluster-view.js';
+export { decisionPoints, pointsOf } from './derivation/points.js';
+export type { DecisionRange, Seen } from './derivation/points.js';
+export { verifyDecision } from './derivation/verify.js';
+export type { Difference, Verdict } from './derivation/verify.js';
+export { DecisionWalk } from './derivation/walk.js';
+export type { DecisionPoint, RecordedDecision } from './derivation/walk.js';
+export { withOtherWeights } from './derivation/what-if.js';
+export type { OtherOutcome, OtherWeights } from './derivation/what-if.js';

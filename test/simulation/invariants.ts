@@ -1,11 +1,11 @@
 import type { RecordedEvent } from '#event-store';
 import { jobDecider, liveExecutions } from '#jobs';
-import type { Decision, JobEvent, JobState } from '#jobs';
+import type { JobEvent, JobState } from '#jobs';
 import { fold } from '#kernel';
 import { freeCapacity, nodeDecider } from '#nodes';
-import type { CapacityReserved, NodeEvent } from '#nodes';
-import { applyEvent, assume, decide, emptyCluster, requestOf, unassume } from '#placement';
-import type { ClusterState } from '#placement';
+import type { NodeEvent } from '#nodes';
+import { DecisionWalk, verifyDecision } from '#scheduling';
+import type { DecisionPoint } from '#scheduling';
 import type { Observed } from './observed.js';
 
 /* What must hold of a log when all has come to rest, whatever happened. Each answers what does not hold. */
@@ -118,55 +118,15 @@ const forgotten = (jobs: ReadonlyMap<string, JobState>, observed: Observed): str
 
 /** Every recorded decision comes out the same from the events before its position and the reservations it assumed. */
 const notDerived = (log: readonly RecordedEvent[]): string[] => {
-  const claims = new Map<string, { readonly nodeId: string } & CapacityReserved['data']>();
-  const decisions: { readonly jobId: string; readonly decision: Decision }[] = [];
-  for (const { type, stream, data } of log) {
-    if (type === 'CapacityReserved') {
-      const claim = data as CapacityReserved['data'];
-      claims.set(claim.executionId, { nodeId: stream.slice('node-'.length), ...claim });
-    }
-    if (type === 'PlacementDecided') decisions.push({ jobId: stream.slice('job-'.length), decision: data as Decision });
-  }
-  decisions.sort((left, right) => Number(BigInt(left.decision.position) - BigInt(right.decision.position)));
-  const cluster = emptyCluster();
+  const walk = new DecisionWalk(undefined, log.length);
   const wrong: string[] = [];
-  let next = 0;
-  for (const { jobId, decision } of decisions) {
-    const position = BigInt(decision.position);
-    for (; next < log.length && log[next]!.position <= position; next += 1) applyEvent(cluster, log[next]!);
-    const again = decideAgain(cluster, jobId, decision, claims);
-    if (again !== canonical(decision)) {
-      wrong.push(
-        `decision ${String(decision.number)} of ${jobId} does not derive:\n  ${canonical(decision)}\n  ${again}`,
-      );
-    }
-  }
+  const judge = (point: DecisionPoint): void => {
+    const { jobId, decision } = point.recorded;
+    const verdict = verifyDecision(point);
+    const what = `decision ${String(decision.number)} of ${jobId} does not derive`;
+    if (verdict.kind !== 'verified') wrong.push(`${what}: ${JSON.stringify(verdict)}`);
+  };
+  for (const event of log) for (const point of walk.push(event)) judge(point);
+  for (const point of walk.end()) judge(point);
   return wrong;
 };
-
-const decideAgain = (
-  cluster: ClusterState,
-  jobId: string,
-  { assumed, partition, number, evaluationId, trigger, time }: Decision,
-  claims: ReadonlyMap<string, { readonly nodeId: string } & CapacityReserved['data']>,
-): string => {
-  const job = cluster.jobs.get(jobId);
-  if (!job) return 'there was no such job';
-  for (const executionId of assumed) {
-    const claim = claims.get(executionId);
-    if (!claim) return `it assumed ${executionId}, which never came true`;
-    assume(cluster, claim);
-  }
-  const context = { number, evaluationId, trigger, partition, time };
-  const { decision } = decide(requestOf(job, partition), cluster, context);
-  for (const executionId of assumed) unassume(cluster, executionId);
-  return canonical(decision);
-};
-
-/** JSON with sorted keys. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : part,
-  );

@@ -1,49 +1,32 @@
 import type { EventStore } from '#event-store';
-import { NODE_STREAM_PREFIX } from '#nodes';
-import { applyEvent, assume, emptyCluster, explainNode, requestOf } from '#placement';
+import { explainNode } from '#placement';
 import type { ClusterState, NodeExplanation } from '#placement';
-import { PROJECT_STREAM_PREFIX } from '#projects';
+import { pointsOf } from '#scheduling';
 import type { Decision } from '../domain/decision.js';
-import { JOB_STREAM_PREFIX } from '../domain/events.js';
 
 /**
- * What a node came to when a decision was made: the log is folded to where the decision looked, the reservations that it
- * took for granted are put beside, and the same checks and scores are asked again. Takes as long as reading the log.
+ * What a node came to when a decision was made: everything that it was made from is derived again from the log, and the same
+ * checks and scores are asked. Takes as long as reading the log.
  */
 export const explainNodeAt = async (
   store: EventStore,
   jobId: string,
   decision: Decision,
-  nodeId: string,
+  node: string,
 ): Promise<NodeExplanation> => {
-  const cluster = await clusterAt(store, decision);
-  const job = cluster.jobs.get(jobId);
-  if (!job) return { kind: 'unknown', nodeId };
-  return explainNode(requestOf(job, decision.partition), cluster, { time: decision.time }, nodeId);
-};
-
-const clusterAt = async (store: EventStore, { position, assumed }: Decision): Promise<ClusterState> => {
-  const cluster = emptyCluster();
-  const upTo = BigInt(position);
-  const streamPrefixes = [JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX];
-  for await (const event of store.readAll({ upTo, filter: { streamPrefixes } })) applyEvent(cluster, event);
-  await assumeAll(store, cluster, upTo, new Set(assumed));
-  return cluster;
-};
-
-/** Each assumption came true, or the decision would not have been recorded: its claim follows in a node's stream. */
-const assumeAll = async (store: EventStore, cluster: ClusterState, after: bigint, open: Set<string>): Promise<void> => {
-  if (open.size === 0) return;
-  for await (const { type, stream, data } of store.readAll({
-    after,
-    filter: { streamPrefixes: [NODE_STREAM_PREFIX] },
-  })) {
-    const claim = data as Parameters<typeof assume>[1];
-    if (type !== 'CapacityReserved' || !open.delete(claim.executionId)) continue;
-    const { executionId, jobId, project, contract } = claim;
-    assume(cluster, { executionId, nodeId: stream.slice(NODE_STREAM_PREFIX.length), jobId, project, contract });
-    if (open.size === 0) return;
+  for await (const { cluster, request } of pointsOf(store, [
+    { jobId, position: BigInt(decision.position), decision },
+  ])) {
+    if (request) return explainNode(request, cluster, { time: decision.time }, nodeIdOf(cluster, node));
   }
+  return { kind: 'unknown', nodeId: node };
+};
+
+/** A node is asked for by its id, or by the name that it had. */
+const nodeIdOf = ({ nodes }: ClusterState, node: string): string => {
+  if (nodes.has(node)) return node;
+  for (const { id, name } of nodes.values()) if (name === node) return id;
+  return node;
 };
 
 /** The answer to "why not that node, then?" in sentences. */

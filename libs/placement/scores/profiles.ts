@@ -44,6 +44,10 @@ export interface ChosenProfile extends Pick<Profile, 'name' | 'weights' | 'strat
 }
 
 const CUSTOM_VERSION = 'custom';
+
+/** Whether a decision with these weights can be made again by this program. */
+export const isPresentWeights = (version: string): boolean => version === WEIGHTS_VERSION || version === CUSTOM_VERSION;
+
 const GIB = 1024 ** 3;
 
 const sumOf = (weights: Weights): number =>
@@ -51,7 +55,10 @@ const sumOf = (weights: Weights): number =>
 
 const chosen = new WeakMap<JobSpec, ChosenProfile>();
 
-/** Weights of the job's own come first, then the profile it names, then what its estimate and resources suggest. */
+/**
+ * Weights of the job's own come first, then the profile it names, then what its estimate and resources suggest. A request
+ * that carries both keeps the strategy of the profile: so the same job is asked about with other weights.
+ */
 export const profileOf = (spec: JobSpec): ChosenProfile => {
   const known = chosen.get(spec);
   if (known) return known;
@@ -68,7 +75,8 @@ const choose = (spec: JobSpec): ChosenProfile => {
 const chooseNamed = (spec: JobSpec): ChosenProfile => {
   const { weights, profile: name } = spec;
   if (weights && sumOf(weights) > 0) {
-    return { name: 'custom', weights, strategy: 'pack', from: "the job's own weights", version: CUSTOM_VERSION };
+    const strategy = name !== undefined && isProfile(name) ? PROFILES[name].strategy : 'pack';
+    return { name: 'custom', weights, strategy, from: "the job's own weights", version: CUSTOM_VERSION };
   }
   if (name !== undefined && isProfile(name)) return take(name, 'named by the job');
   return derive(spec);

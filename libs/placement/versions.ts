@@ -1,0 +1,7 @@
+import type { Decision } from '#jobs';
+import { ALGORITHM } from './decide.js';
+import { isPresentWeights } from './scores/profiles.js';
+
+/** Whether a decision was made by what this program decides with, so that making it again must come to the same. */
+export const isPresentVersion = ({ algorithm, weights }: Decision['versions']): boolean =>
+  algorithm === ALGORITHM && isPresentWeights(weights);

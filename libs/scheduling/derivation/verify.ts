@@ -1,0 +1,59 @@
+import type { Decision } from '#jobs';
+import { decide, isPresentVersion } from '#placement';
+import type { PlacementRequest } from '#placement';
+import type { DecisionPoint } from './walk.js';
+
+/** A place of a decision (JSON pointer) at which the record and the derivation are not the same; absent on one side: null. */
+export interface Difference {
+  readonly path: string;
+  readonly recorded: unknown;
+  readonly derived: unknown;
+}
+
+export type Verdict =
+  | { readonly kind: 'verified' }
+  /** Made by another version of algorithm or weights, which this program cannot repeat. */
+  | { readonly kind: 'other-version'; readonly version: string }
+  | { readonly kind: 'differs'; readonly differences: readonly Difference[] };
+
+/** Makes the decision again from what it was made from, and compares the two, every value of them. */
+export const verifyDecision = (point: DecisionPoint): Verdict => {
+  const { decision } = point.recorded;
+  const { algorithm, weights } = decision.versions;
+  if (!isPresentVersion(decision.versions)) return { kind: 'other-version', version: `${algorithm} ${weights}` };
+  const [missing] = point.missing;
+  if (missing !== undefined) return broken('/assumed', missing, 'no node ever held it');
+  if (!point.request) return broken('', 'a decision', `there was no job ${point.recorded.jobId} at its position`);
+  const differences = differencesOf(decision, deriveDecision(point, point.request));
+  return differences.length === 0 ? { kind: 'verified' } : { kind: 'differs', differences };
+};
+
+const broken = (path: string, recorded: unknown, derived: unknown): Verdict => ({
+  kind: 'differs',
+  differences: [{ path, recorded, derived }],
+});
+
+/** The decision that the request would have come to at this point. */
+export const deriveDecision = ({ recorded, cluster }: DecisionPoint, request: PlacementRequest): Decision => {
+  const { number, evaluationId, trigger, partition, time } = recorded.decision;
+  return decide(request, cluster, { number, evaluationId, trigger, partition, time }).decision;
+};
+
+/** By value, as JSON has them: the order of members means nothing. */
+export const differencesOf = (recorded: Decision, derived: Decision): Difference[] => [
+  ...differing('', recorded, JSON.parse(JSON.stringify(derived))),
+];
+
+function* differing(path: string, recorded: unknown, derived: unknown): Generator<Difference> {
+  if (Object.is(recorded, derived)) return;
+  if (!isObject(recorded) || !isObject(derived) || Array.isArray(recorded) !== Array.isArray(derived)) {
+    yield { path, recorded: recorded ?? null, derived: derived ?? null };
+    return;
+  }
+  for (const key of new Set([...Object.keys(recorded), ...Object.keys(derived)])) {
+    const step = key.replaceAll('~', '~0').replaceAll('/', '~1');
+    yield* differing(`${path}/${step}`, recorded[key], derived[key]);
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
