@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countingIds, systemClock, systemTimers } from '#kernel';
 import { referencePage } from './reference.js';
-import { stubServer, withStatus } from './testing/stub-server.js';
+import { stubServer, withEvents, withStatus } from './testing/stub-server.js';
 import { runCli } from './testing/terminal.js';
 import type { StubServer } from './testing/stub-server.js';
 import type { Ran } from './testing/terminal.js';
@@ -24,6 +24,7 @@ afterEach(async () => {
 
 /** Runs against a stub that answers so. */
 const cli = async (answers: Record<string, unknown>, ...argv: string[]): Promise<Ran> => {
+  await server?.close();
   server = await stubServer(answers);
   return runCli(argv, { env: { ESCALON_URL: server.url, ESCALON_TOKEN: 'secret-token' }, cwd: folder });
 };
@@ -102,7 +103,8 @@ describe('help', () => {
         (verb) => ['job', verb],
       ),
       ...['list', 'show', 'drain', 'cordon', 'uncordon', 'policy'].map((verb) => ['node', verb]),
-      ...['export', 'replay'].map((verb) => ['audit', verb]),
+      ...['export', 'replay', 'verify'].map((verb) => ['audit', verb]),
+      ['whatif'],
       ...['status', 'rebuild'].map((verb) => ['projections', verb]),
       ...['list', 'put'].map((verb) => ['project', verb]),
       ['token', 'create'],
@@ -361,5 +363,79 @@ describe('job results', () => {
     const ran = await download('../escaped.json');
     expect(ran.code).toBe(1);
     expect(ran.err).toContain('leads out');
+  });
+});
+
+describe('audit verify', () => {
+  const counts = { verified: 7, otherVersion: 0, differing: 0, versions: {} };
+  const progress = { position: '10', fraction: 0.5, decisions: 3 };
+
+  it('A-21 says how many decisions derived, and ends with 0', async () => {
+    const answer = withEvents(['progress', progress], ['end', counts]);
+    const ran = await cli({ 'GET /audit/verify': answer }, 'audit', 'verify', '--from', '3', '--to', '9');
+    expect(ran).toEqual({ code: 0, out: '7 verified, 0 by another version, 0 differing\n', err: '' });
+    expect(server?.requests[0]?.path).toBe('/audit/verify?from=3&to=9');
+    expect(server?.requests[0]?.headers.accept).toBe('text/event-stream');
+  });
+
+  it('A-88 lists what differs, recorded → derived, and ends with 1', async () => {
+    const differences = [{ path: '/winner', recorded: 'n9', derived: 'n1' }];
+    const found = { jobId: 'j1', number: 2, position: '77', differences, more: 3 };
+    const summary = { verified: 6, otherVersion: 2, differing: 1, versions: { 'placement/0 profiles/1': 2 } };
+    const answer = withEvents(['difference', found], ['end', summary]);
+    const ran = await cli({ 'GET /audit/verify': answer }, 'audit', 'verify', '--job', 'j1');
+    expect(ran.code).toBe(1);
+    expect(ran.out).toBe(
+      'decision 2 of j1, at position 77: recorded → derived\n  /winner: "n9" → "n1"\n  and 3 more\n' +
+        '6 verified, 2 by another version (2 by placement/0 profiles/1), 1 differing\n',
+    );
+    const json = await cli({ 'GET /audit/verify': answer }, 'audit', 'verify', '--output', 'json');
+    expect(JSON.parse(json.out)).toEqual({ ...summary, differences: [found] });
+  });
+
+  it('an answer that breaks off is a failure', async () => {
+    const ran = await cli({ 'GET /audit/verify': withEvents(['progress', progress]) }, 'audit', 'verify');
+    expect(ran).toMatchObject({ code: 1, out: '' });
+    expect(ran.err).toContain('broke off');
+  });
+});
+
+describe('whatif', () => {
+  const change = {
+    jobId: 'j1',
+    number: 1,
+    position: '77',
+    time: '2026-11-29T20:00:00.000Z',
+    project: 'reef',
+    application: 'node',
+    profile: 'balanced',
+    winner: 'n1',
+    margin: 0.0123,
+    otherWinner: 'n2',
+    otherMargin: null,
+  };
+  const tallies = { considered: 9, changed: 1 };
+  const summary = { ...tallies, passedOver: 2, byProject: { reef: tallies }, byApplication: { node: tallies } };
+
+  it('A-66 lists the decisions that change, with both winners and margins, and a summary', async () => {
+    const answer = { 'GET /whatif': withEvents(['change', change], ['end', summary]) };
+    const ran = await cli(answer, 'whatif', '--weights', 'resources=1', '--profile', 'balanced');
+    expect(ran.code).toBe(0);
+    expect(ran.out).toBe(
+      'decision 1 of j1: n1 (by 0.012) → n2 (by –)\n' +
+        '1 of 9 decisions change; 2 of another profile or version passed over\n\n' +
+        'of           name  considered  changed\n' +
+        'project      reef  9           1\n' +
+        'application  node  9           1\n',
+    );
+    expect(server?.requests[0]?.path).toBe('/whatif?weights=resources%3D1&profile=balanced');
+  });
+
+  it('2 for weights that the server refuses, with every mistake', async () => {
+    const errors = [{ pointer: '/weights', code: 'REQUIRED', message: 'must name all five; cost missing' }];
+    const refused = withStatus(422, { code: 'VALIDATION_FAILED', detail: 'wrong', errors });
+    const ran = await cli({ 'GET /whatif': refused }, 'whatif', '--weights', 'resources=1');
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    expect(ran.err).toContain('/weights: must name all five; cost missing');
   });
 });

@@ -3,6 +3,7 @@ import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit } from './exit-codes.js';
 import { OUTPUT_FORMATS } from './output/format.js';
 import { addAudit } from './audit/command.js';
+import { addWhatIf } from './audit/what-if.js';
 import { addAgent } from './up/agent-command.js';
 import { addDemo } from './demo/command.js';
 import { addJob } from './job/command.js';
@@ -14,7 +15,19 @@ import { addToken } from './system/tokens.js';
 import { addUp } from './up/command.js';
 import type { Io } from './io.js';
 
-const VERBS = [addUp, addAgent, addDemo, addJob, addQueue, addNode, addAudit, addProjections, addProject, addToken];
+const VERBS = [
+  addUp,
+  addAgent,
+  addDemo,
+  addJob,
+  addQueue,
+  addNode,
+  addAudit,
+  addWhatIf,
+  addProjections,
+  addProject,
+  addToken,
+];
 
 /** The whole command line over `io`. */
 export const createProgram = (io: Io): Command => {

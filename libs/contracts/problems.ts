@@ -69,6 +69,7 @@ export const PROBLEMS = {
     again,
   ),
   DECISION_NOT_FOUND: kind(404, 'The job has no such decision', 'List the decisions of the job.'),
+  AUDIT_BUSY: kind(429, 'Decisions are being derived for somebody else', 'Repeat it when that has ended.', again),
   DEPENDENCY_UNKNOWN: kind(422, 'A job that this one depends on is not known', 'Submit that job first.'),
   DEPENDENCY_CYCLE: kind(422, 'The jobs wait for each other', 'Remove one of the dependencies.'),
 

@@ -7,14 +7,15 @@ import { readExport, writeExport } from './export.js';
 import type { Command } from 'commander';
 import type { Session } from '../client/session.js';
 import type { Io } from '../io.js';
-import type { RawEvent } from '#contracts';
+import { verify } from './verify.js';
+import type { DecisionRange, RawEvent } from '#contracts';
 import type { ReplayedState } from './replay.js';
 
 export const addAudit = (program: Command, io: Io): void => {
   const audit = program
     .command('audit')
     .summary('what is recorded, and what it comes to')
-    .description('Reads the record of a job.');
+    .description('Reads the record, and checks it.');
   audit
     .command('export')
     .argument('<id>', 'the job')
@@ -38,6 +39,22 @@ export const addAudit = (program: Command, io: Io): void => {
     .action(async (id: string | undefined, _flags, command: Command) =>
       printReplay(id, await openSession(command, io)),
     );
+  addVerify(audit, io);
+};
+
+const addVerify = (audit: Command, io: Io): void => {
+  audit
+    .command('verify')
+    .summary('derive every decision again and compare')
+    .description(
+      'Has the server fold the log, make each recorded decision again and compare the two, value by value. What differs is\n' +
+        'listed, recorded → derived, and the exit code is then 1. Needs an operator or auditor.',
+    )
+    .option('--job <id>', 'only decisions about this job')
+    .option('--from <position>', 'recorded after this position of the log')
+    .option('--to <position>', 'recorded at this position or before')
+    .addHelpText('after', '\nExample:\n  escalon audit verify --job 0198…')
+    .action(async (_flags, command: Command) => verify(await openSession<DecisionRange>(command, io)));
 };
 
 interface ReplayFlags {

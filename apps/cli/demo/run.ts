@@ -8,7 +8,7 @@ import { stopSignals } from '../up/signals.js';
 import { bringUp } from '../up/system.js';
 import { runExample } from './example.js';
 import { narratorOn } from './narrator.js';
-import { verifyLedger, verifyRecord } from './verify.js';
+import { verifyDecisions, verifyLedger, verifyRecord } from './verify.js';
 import type { Io } from '../io.js';
 import type { System } from '../up/system.js';
 import type { DemoFlags } from './flags.js';
@@ -56,6 +56,7 @@ const journey = async (system: System, flags: DemoFlags, io: Io, narrator: Narra
     const ran = await runExample(example, { client, io, narrator, out: resolve(io.cwd, flags.out, example) });
     narrator.chapter(`Checking the record of ${example}`);
     await verifyRecord(ran, client, narrator);
+    await verifyDecisions(ran.jobId, client, narrator);
   }
   narrator.chapter('Checking the ledger of the node');
   await verifyLedger(client, io.timers, narrator);

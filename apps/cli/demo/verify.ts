@@ -19,6 +19,18 @@ export const verifyRecord = async (ran: RanExample, client: EscalonClient, narra
   );
 };
 
+/** Every decision of the job is made again by the server, from the log alone, and must come to what is recorded. */
+export const verifyDecisions = async (jobId: string, client: EscalonClient, narrator: Narrator): Promise<void> => {
+  for await (const message of client.verifyDecisions({ job: jobId })) {
+    if (message.kind === 'found') throw new Error(`a decision does not derive: ${JSON.stringify(message.found)}`);
+    if (message.kind !== 'end') continue;
+    const { verified, otherVersion } = message.summary;
+    if (verified === 0 || otherVersion > 0) throw new Error('no decision of the job could be derived again');
+    const decisions = verified === 1 ? 'the decision was' : `${verified} decisions were`;
+    narrator.check(`${decisions} derived again from the log, value by value the same`);
+  }
+};
+
 const readBack = (events: readonly RawEvent[]): readonly RawEvent[] => {
   let text = '';
   writeExport(events, { isTerminal: false, write: (more) => void (text += more) });

@@ -30,8 +30,10 @@ export const stubServer = async (answers: Readonly<Record<string, Answer>>): Pro
       const key = `${method} ${path.replace(/\?.*/, '')}`;
       const turn = turns.get(key) ?? 0;
       turns.set(key, turn + 1);
-      const { status, json } = answerOf(answers[key], turn);
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+      const { status, json, events } = answerOf(answers[key], turn);
+      if (events === undefined)
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
+      else response.writeHead(status, { 'content-type': 'text/event-stream' }).end(events);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -46,9 +48,15 @@ export const stubServer = async (answers: Readonly<Record<string, Answer>>): Pro
 /** What is given as an answer with a status is that; anything else is the body of a 200. */
 export const withStatus = (status: number, json: unknown): Answer => ({ stubStatus: status, json });
 
-const answerOf = (answer: Answer, turn: number): { status: number; json: unknown } => {
+/** Server-sent events, each a name and its data. */
+export const withEvents = (...events: readonly (readonly [name: string, data: unknown])[]): Answer => ({
+  stubStatus: 200,
+  events: events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+});
+
+const answerOf = (answer: Answer, turn: number): { status: number; json?: unknown; events?: string } => {
   const given: unknown = Array.isArray(answer) ? answer[Math.min(turn, answer.length - 1)] : answer;
   if (given === undefined) return { status: 404, json: { code: 'NOT_FOUND', detail: 'the stub has no such answer' } };
-  const { stubStatus, json } = given as { stubStatus?: number; json?: unknown };
-  return stubStatus === undefined ? { status: 200, json: given } : { status: stubStatus, json };
+  const { stubStatus, ...content } = given as { stubStatus?: number; json?: unknown; events?: string };
+  return stubStatus === undefined ? { status: 200, json: given } : { status: stubStatus, ...content };
 };

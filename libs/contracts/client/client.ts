@@ -1,17 +1,22 @@
 import { systemTimers } from '#kernel';
 import type { Millis, Timers } from '#kernel';
-import type { Decision, Policy } from '../vocabulary.js';
+import type { Policy } from '../vocabulary.js';
 import { send } from './http.js';
 import type { Bytes, Connection, Headers, HttpRequest, Query } from './http.js';
-import { followEvents, logLines } from './streams.js';
+import { auditMessages, followEvents, logLines } from './streams.js';
 import type {
+  AuditMessage,
+  ChangedDecision,
+  DecisionRange,
   DecisionView,
+  DifferingDecision,
   ExecutionView,
   JobFilter,
   JobView,
   LogLine,
   NodeView,
   Page,
+  PlanView,
   ProjectionView,
   ProjectView,
   QueueEntry,
@@ -19,6 +24,8 @@ import type {
   ResultsAnswer,
   SubmitAnswer,
   TokenAnswer,
+  VerificationSummary,
+  WhatIfSummary,
 } from './views.js';
 import { waitForEnd } from './wait.js';
 
@@ -92,8 +99,8 @@ export class EscalonClient {
   }
 
   /** What the scheduler would decide now; nothing is written. */
-  async planJob(spec: unknown): Promise<Decision> {
-    return (await this.write<Decision>('POST', '/jobs/plan', spec)).body;
+  async planJob(spec: unknown): Promise<PlanView> {
+    return (await this.write<PlanView>('POST', '/jobs/plan', spec)).body;
   }
 
   getJob(id: string, signal?: AbortSignal): Promise<JobView> {
@@ -241,6 +248,26 @@ export class EscalonClient {
     const open = (after: string | undefined, live: boolean): Promise<Response> =>
       this.send({ method: 'GET', path: '/events', query: { from: after, follow: live ? true : undefined }, signal });
     return followEvents(open, this.timers, { from, follow, signal });
+  }
+
+  // The audit
+
+  /** Derives recorded decisions again and compares: what differs as it is found, at last the counts. */
+  verifyDecisions(range: DecisionRange = {}): AsyncGenerator<AuditMessage<DifferingDecision, VerificationSummary>> {
+    return this.audit('/audit/verify', { ...range });
+  }
+
+  /** Derives recorded decisions with other weights (`resources=40,…`, all five), of one profile or of all. */
+  whatIf(
+    weights: string,
+    range: DecisionRange & { readonly profile?: string } = {},
+  ): AsyncGenerator<AuditMessage<ChangedDecision, WhatIfSummary>> {
+    return this.audit('/whatif', { weights, ...range });
+  }
+
+  private async *audit<Found, Summary>(path: string, query: Query): AsyncGenerator<AuditMessage<Found, Summary>> {
+    const headers = { accept: 'text/event-stream' };
+    yield* auditMessages<Found, Summary>(await this.send({ method: 'GET', path, query, headers }));
   }
 
   // Requests

@@ -2,7 +2,7 @@ import type { Timers } from '#kernel';
 import { ServerUnreachable } from './http.js';
 import { pause } from './pause.js';
 import { linesOf, serverSentEvents } from './server-sent-events.js';
-import type { LogLine, Page, RawEvent } from './views.js';
+import type { AuditMessage, LogLine, Page, RawEvent } from './views.js';
 
 /** Milliseconds between a lost connection and the next try. */
 const RECONNECT_AFTER = 1_000;
@@ -64,6 +64,20 @@ export async function* logLines(response: Response): AsyncGenerator<LogLine> {
     yield* lines.add(pieceOf(data));
   }
   yield* lines.rest();
+}
+
+/** What a derivation tells, from server-sent events. Throws when the answer breaks off before its `end`. */
+export async function* auditMessages<Found, Summary>(response: Response): AsyncGenerator<AuditMessage<Found, Summary>> {
+  for await (const { event, data } of serverSentEvents(response.body ?? emptyBody())) {
+    const value = JSON.parse(data) as unknown;
+    if (event === 'progress') yield { kind: 'progress', ...(value as { fraction: number; decisions: number }) };
+    else if (event !== 'end') yield { kind: 'found', found: value as Found };
+    else {
+      yield { kind: 'end', summary: value as Summary };
+      return;
+    }
+  }
+  throw new ServerUnreachable('the answer broke off before its end');
 }
 
 export interface Following {

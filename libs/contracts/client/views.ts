@@ -96,6 +96,69 @@ export interface ProjectView extends Open {
   readonly members: readonly string[];
 }
 
+/** Which recorded decisions: of a job, by the positions of their events (`from` exclusive). */
+export interface DecisionRange {
+  readonly job?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** What a derivation of recorded decisions tells while it goes on; the counts come last, as `end`. */
+export type AuditMessage<Found, Summary> =
+  | { readonly kind: 'progress'; readonly fraction: number; readonly decisions: number }
+  | { readonly kind: 'found'; readonly found: Found }
+  | { readonly kind: 'end'; readonly summary: Summary };
+
+/** A decision whose record and derivation are not the same; `path` is a JSON pointer into the decision. */
+export interface DifferingDecision {
+  readonly jobId: string;
+  readonly number: number;
+  readonly position: string;
+  readonly differences: readonly { readonly path: string; readonly recorded: unknown; readonly derived: unknown }[];
+  /** Differences beyond those listed. */
+  readonly more: number;
+}
+
+export interface VerificationSummary {
+  readonly verified: number;
+  readonly otherVersion: number;
+  readonly differing: number;
+  readonly versions: Readonly<Record<string, number>>;
+}
+
+/** A decision that other weights would have made otherwise. */
+export interface ChangedDecision {
+  readonly jobId: string;
+  readonly number: number;
+  readonly position: string;
+  readonly time: string;
+  readonly project: string;
+  readonly application: string | null;
+  readonly profile: string;
+  readonly winner: string;
+  readonly margin: number | null;
+  readonly otherWinner: string;
+  readonly otherMargin: number | null;
+}
+
+interface ChangeTally {
+  readonly considered: number;
+  readonly changed: number;
+}
+
+export interface WhatIfSummary extends ChangeTally {
+  /** Of another profile than asked for, or of another version of the algorithm. */
+  readonly passedOver: number;
+  readonly byProject: Readonly<Record<string, ChangeTally>>;
+  readonly byApplication: Readonly<Record<string, ChangeTally>>;
+}
+
+/** `POST /jobs/plan`. */
+export interface PlanView extends Decision, Open {
+  readonly explanation: readonly string[];
+  readonly warnings: readonly string[];
+}
+
 /** `POST /tokens`. */
 export interface TokenAnswer {
   readonly role: string;

@@ -1,5 +1,9 @@
 import { Module } from '@nestjs/common';
 import { JobsWriteModule } from '../write/jobs-write.module.js';
+import { AuditController } from './audit/audit.controller.js';
+import { AuditResolver } from './audit/audit.resolver.js';
+import { DecisionAudit } from './audit/decision-audit.js';
+import { Verification } from './audit/verification.js';
 import { ExecutionLogs } from './execution-logs.js';
 import { JobAccess } from './job-access.js';
 import { JobChanges } from './job-changes.js';
@@ -12,7 +16,16 @@ import { JobSubmissions } from './submission.js';
 
 @Module({
   imports: [JobsWriteModule],
-  controllers: [JobsController, JobViewsController, LogsController, ReportsController],
-  providers: [JobSubmissions, JobAccess, JobChanges, ExecutionLogs, JobsResolver],
+  controllers: [JobsController, JobViewsController, LogsController, ReportsController, AuditController],
+  providers: [
+    JobSubmissions,
+    JobAccess,
+    JobChanges,
+    ExecutionLogs,
+    JobsResolver,
+    DecisionAudit,
+    Verification,
+    AuditResolver,
+  ],
 })
 export class JobsApiModule {}
