@@ -125,7 +125,7 @@ class Agent {
     const { grace = 5_000, logLimit = 64 * MIB } = options;
     const host = { ...shared, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, () => watch.inventory);
-    const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), timers, log);
+    const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);
     await executions.restore();
     heartbeat.start(heartbeatInterval * 1000);

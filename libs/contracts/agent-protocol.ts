@@ -18,12 +18,14 @@ export interface EnrollAnswer {
   readonly heartbeatInterval: number;
 }
 
-/** `POST /nodes/{id}/heartbeat`: what the agent holds and what the machine has free, for display. */
+/** `POST /nodes/{id}/heartbeat`: what the agent holds, what the machine has free (for display), and how far it is. */
 export interface HeartbeatRequest {
   readonly executions: readonly string[];
   readonly freeMemory?: number;
   readonly freeDisk?: number;
   readonly load?: number;
+  /** Seconds: the median of the last heartbeats' round trips. Places the node in a latency class. */
+  readonly roundTrip?: number;
 }
 
 /** What the control plane wants of an execution. */

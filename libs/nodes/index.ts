@@ -6,5 +6,7 @@ export { NODE_STREAM_PREFIX, nodeStream } from './domain/events.js';
 export type * from './domain/inventory.js';
 export { freeCapacity, shortages, toMilli, totalCapacity } from './domain/ledger.js';
 export type { FreeCapacity, Shortage } from './domain/ledger.js';
+export { latencyClassOf } from './domain/latency.js';
+export type { LatencyClass } from './domain/latency.js';
 export type * from './domain/policy.js';
 export type { HeldCapacity, NodeState } from './domain/state.js';

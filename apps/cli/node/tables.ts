@@ -18,6 +18,7 @@ interface NodeDetails {
   /** Why it takes no new work; null when it does. */
   readonly cordoned?: string | null;
   readonly draining?: { readonly reason: string; readonly deadline?: string } | null;
+  readonly latency?: { readonly latencyClass: string; readonly roundTrip: number } | null;
 }
 
 const detailsOf = (node: NodeView): NodeDetails => node as NodeView & NodeDetails;
@@ -41,7 +42,7 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 };
 
 export const nodeFields = (node: NodeView): string => {
-  const { capacity, inventory, cordoned, draining } = detailsOf(node);
+  const { capacity, inventory, cordoned, draining, latency } = detailsOf(node);
   const { applications, packages, os, architecture, gpus } = inventory;
   return renderFields([
     ['node', node.id],
@@ -49,6 +50,7 @@ export const nodeFields = (node: NodeView): string => {
     ['cordoned', cordoned ?? undefined],
     ['draining', draining ? drainText(draining) : undefined],
     ['owner', `${cell(node.owner)} (${cell(node.institution)})`],
+    ['latency', latency ? `${latency.latencyClass} (${Math.round(latency.roundTrip * 1000)} ms)` : undefined],
     ['system', `${os}, ${architecture}`],
     ['total', amounts(capacity.total)],
     ['reserved', amounts(capacity.reserved)],

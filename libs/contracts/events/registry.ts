@@ -44,6 +44,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   NodeCordoned: 1,
   NodeUncordoned: 1,
   NodeDrainStarted: 1,
+  NodeLatencyChanged: 1,
   CapacityReserved: 1,
   CapacityReleased: 1,
   ProjectConfigured: 1,

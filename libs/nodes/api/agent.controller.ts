@@ -80,7 +80,9 @@ export class AgentController {
     @CurrentCaller() caller: Caller,
   ): Promise<{ time: string }> {
     ownNode(caller, nodeId);
-    await this.presence.seen(nodeId, parsed(parseHeartbeat(body)));
+    const beat = parsed(parseHeartbeat(body));
+    await this.presence.seen(nodeId, beat);
+    if (beat.roundTrip !== undefined) await this.presence.measured(nodeId, beat.roundTrip);
     return { time: this.now() };
   }
 

@@ -4,6 +4,8 @@ import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
 import { CLOCK } from '#platform/ports';
 import { ClusterView } from '#scheduling';
+import type { NodeCommand } from '../domain/commands.js';
+import { latencyClassOf } from '../domain/latency.js';
 import { ExecuteNode } from '../write/execute-node.js';
 
 /** Where it is kept when a node was last heard of. */
@@ -31,10 +33,20 @@ export class NodePresence {
     if (this.view.cluster.nodes.get(nodeId)?.online !== false || this.returning.has(nodeId)) return;
     this.returning.add(nodeId);
     try {
-      const command = { type: 'MarkOnline' as const, at: toInstant(now) };
-      await this.commands.execute(new ExecuteNode(nodeId, command, { actor: `node:${nodeId}` }));
+      await this.execute(nodeId, { type: 'MarkOnline', at: toInstant(now) });
     } finally {
       this.returning.delete(nodeId);
     }
+  }
+
+  /** `roundTrip` in seconds. Asks the node's stream only when the view tells another class. */
+  async measured(nodeId: string, roundTrip: number): Promise<void> {
+    const known = this.view.cluster.nodes.get(nodeId)?.latencyClass;
+    if (latencyClassOf(roundTrip, known) === known) return;
+    await this.execute(nodeId, { type: 'ReportLatency', roundTrip, at: toInstant(this.clock.now()) });
+  }
+
+  private execute(nodeId: string, command: NodeCommand): Promise<unknown> {
+    return this.commands.execute(new ExecuteNode(nodeId, command, { actor: `node:${nodeId}` }));
   }
 }

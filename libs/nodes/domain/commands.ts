@@ -13,6 +13,7 @@ export type NodeCommand =
   | CordonNode
   | UncordonNode
   | DrainNode
+  | ReportLatency
   | ReserveCapacity
   | ReleaseCapacity;
 
@@ -68,6 +69,13 @@ export interface DrainNode {
   readonly type: 'DrainNode';
   readonly reason: string;
   readonly deadline?: Instant;
+  readonly at: Instant;
+}
+
+/** `roundTrip` in seconds, the typical one of the last heartbeats. */
+export interface ReportLatency {
+  readonly type: 'ReportLatency';
+  readonly roundTrip: number;
   readonly at: Instant;
 }
 

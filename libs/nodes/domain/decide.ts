@@ -1,8 +1,17 @@
 import { accept, reject, unreachable } from '#kernel';
 import type { Decider, Decision } from '#kernel';
-import type { DrainNode, EnrollNode, MarkOffline, NodeCommand, ReleaseCapacity, ReserveCapacity } from './commands.js';
+import type {
+  DrainNode,
+  EnrollNode,
+  MarkOffline,
+  NodeCommand,
+  ReleaseCapacity,
+  ReportLatency,
+  ReserveCapacity,
+} from './commands.js';
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
+import { latencyClassOf } from './latency.js';
 import { freeCapacity, projectShareMilli, shortages, toMilli } from './ledger.js';
 import type { Shortage } from './ledger.js';
 import { absentNode } from './state.js';
@@ -35,6 +44,8 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
     }
     case 'DrainNode':
       return drain(command, node);
+    case 'ReportLatency':
+      return reportLatency(command, node);
     case 'ReserveCapacity':
       return reserve(command, node);
     case 'ReleaseCapacity':
@@ -83,6 +94,12 @@ const drain = ({ reason, deadline, at }: DrainNode, node: NodeState): Decision<N
   const already = node.draining?.reason === reason && node.draining.deadline === deadline;
   const data = deadline === undefined ? { reason, at } : { reason, deadline, at };
   return unless(already, { type: 'NodeDrainStarted', data });
+};
+
+const reportLatency = ({ roundTrip, at }: ReportLatency, node: NodeState): Decision<NodeEvent> => {
+  const latencyClass = latencyClassOf(roundTrip, node.latencyClass);
+  const known = latencyClass === node.latencyClass;
+  return unless(known, { type: 'NodeLatencyChanged', data: { latencyClass, roundTrip, at } });
 };
 
 /** Holds the contract, or says which dimension is short. The ledger is exact: nothing is ever lent twice. */

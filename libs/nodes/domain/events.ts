@@ -1,6 +1,7 @@
 import type { Instant } from '#kernel';
 import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
+import type { LatencyClass } from './latency.js';
 import type { Policy } from './policy.js';
 
 /** Everything that is ever stored in a `node-<id>` stream. Stored events are forever: add, never change. */
@@ -13,6 +14,7 @@ export type NodeEvent =
   | NodeCordoned
   | NodeUncordoned
   | NodeDrainStarted
+  | NodeLatencyChanged
   | CapacityReserved
   | CapacityReleased;
 
@@ -67,6 +69,14 @@ export interface NodeUncordoned {
 export interface NodeDrainStarted {
   readonly type: 'NodeDrainStarted';
   readonly data: { readonly reason: string; readonly deadline?: Instant; readonly at: Instant };
+}
+
+/**
+ * The node is nearer or further than it was, by class. `roundTrip` is the typical one that its agent measured, in seconds.
+ */
+export interface NodeLatencyChanged {
+  readonly type: 'NodeLatencyChanged';
+  readonly data: { readonly latencyClass: LatencyClass; readonly roundTrip: number; readonly at: Instant };
 }
 
 /** A part of the node is held for one execution. `expiresAt` is the job side's `confirmBy`. */

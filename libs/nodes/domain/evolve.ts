@@ -23,6 +23,8 @@ export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
       const { reason, deadline } = event.data;
       return { ...node, draining: deadline === undefined ? { reason } : { reason, deadline } };
     }
+    case 'NodeLatencyChanged':
+      return { ...node, latencyClass: event.data.latencyClass };
     case 'CapacityReserved':
       return reserved(node, event.data);
     case 'CapacityReleased': {

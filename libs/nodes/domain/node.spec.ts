@@ -27,6 +27,7 @@ const COMMANDS = {
   CordonNode: cordon,
   UncordonNode: uncordon,
   DrainNode: drain,
+  ReportLatency: { type: 'ReportLatency', roundTrip: 0.02, at },
   ReserveCapacity: aReservation(2, { at }),
   'ReserveCapacity again': aReservation(1, { at }),
   ReleaseCapacity: release,
@@ -69,6 +70,7 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
   CordonNode: { absent, cordoned: '-', else: 'NodeCordoned' },
   UncordonNode: { absent, cordoned: 'NodeUncordoned', draining: 'NodeUncordoned', else: '-' },
   DrainNode: { absent, draining: '-', else: 'NodeDrainStarted' },
+  ReportLatency: { absent, else: 'NodeLatencyChanged' },
   ReserveCapacity: {
     absent,
     ...closed,
@@ -140,6 +142,26 @@ describe('enrolment', () => {
       .after(anEnrollment({ inventory: anInventory({ gpus }) }))
       .when({ type: 'ChangeInventory', inventory: anInventory({ gpus: [...gpus].reverse() }), at })
       .thenTypes('NodeInventoryChanged');
+  });
+});
+
+describe('latency', () => {
+  const report = (roundTrip: number): NodeCommand => ({ type: 'ReportLatency', roundTrip, at });
+
+  it('A-36 records the class of a round trip, and only when the class changes', () => {
+    const near = spec.after(enroll, report(0.02));
+    expect(near.state.latencyClass).toBe('near');
+    near.when(report(0.025)).thenTypes();
+    near.when(report(0.5)).thenTypes('NodeLatencyChanged');
+    near.when(report(0.001)).thenState(({ latencyClass }) => latencyClass === 'local');
+  });
+
+  it('A-36 a round trip must pass a bound by a quarter, so that a node near one does not flap', () => {
+    const near = spec.after(enroll, report(0.02));
+    near.when(report(0.035)).thenTypes();
+    near.when(report(0.042)).thenState(({ latencyClass }) => latencyClass === 'far');
+    spec.after(enroll, report(0.042)).when(report(0.028)).thenTypes();
+    spec.after(enroll, report(0.042)).when(report(0.02)).thenTypes('NodeLatencyChanged');
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
+import type { LatencyClass } from './latency.js';
 import type { Policy } from './policy.js';
 
 /** A part of the node that is held for one execution. */
@@ -22,6 +23,8 @@ export interface NodeState {
   readonly online: boolean;
   readonly cordoned: string | undefined;
   readonly draining: { readonly reason: string; readonly deadline?: string } | undefined;
+  /** Absent until it is known. */
+  readonly latencyClass: LatencyClass | undefined;
   readonly held: Readonly<Record<string, HeldCapacity>>;
 }
 
@@ -49,5 +52,6 @@ export const absentNode = (): NodeState => ({
   online: false,
   cordoned: undefined,
   draining: undefined,
+  latencyClass: undefined,
   held: {},
 });

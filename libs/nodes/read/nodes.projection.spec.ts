@@ -59,6 +59,13 @@ describe('the nodes projection', () => {
     expect(rows.node_timeline.map(({ title }) => title)).toContain('Went offline: silent');
   });
 
+  it('A-36 shows how far the node is, and what it was before in the timeline', () => {
+    const far = { latencyClass: 'far', roundTrip: 0.08 } as const;
+    const rows = rowsAfter(enrolled, { type: 'NodeLatencyChanged', data: { ...far, at: second(1) } });
+    expect(rows.nodes[0]?.latency).toEqual(far);
+    expect(rows.node_timeline.at(-1)?.title).toBe('Is far: 80 ms to the control plane');
+  });
+
   it('keeps every claim with its end, outside the timeline', () => {
     const rows = rowsAfter(enrolled, claimed('job-1.1'), claimed('job-1.2'), released('job-1.1'), released('job-1.1'));
     expect(rows.node_capacity[0]).toMatchObject({ held: 1, revision: '4' });

@@ -17,6 +17,7 @@ const EVENT_TYPES: Readonly<Record<NodeEvent['type'], true>> = {
   NodeCordoned: true,
   NodeUncordoned: true,
   NodeDrainStarted: true,
+  NodeLatencyChanged: true,
   CapacityReserved: true,
   CapacityReleased: true,
 };
@@ -104,6 +105,10 @@ const evolveNode = (row: NodeRow | undefined, event: Movement): NodeRow | undefi
       return { ...row, online: false, presenceSince: event.data.at, offlineReason: event.data.reason };
     case 'NodeCordoned':
       return { ...row, cordoned: event.data.reason };
+    case 'NodeLatencyChanged': {
+      const { latencyClass, roundTrip } = event.data;
+      return { ...row, latency: { latencyClass, roundTrip } };
+    }
     case 'NodeUncordoned':
       return { ...row, cordoned: null, draining: null };
     case 'NodeDrainStarted': {
@@ -118,7 +123,7 @@ const enrolled = (row: NodeRow | undefined, data: NodeEnrolled['data']): NodeRow
   const identity = { id, name, owner, institution, inventory, policy };
   if (row) return { ...row, ...identity };
   const presence = { online: false, presenceSince: at, offlineReason: null };
-  return { ...identity, ...presence, enrolledAt: at, cordoned: null, draining: null };
+  return { ...identity, ...presence, enrolledAt: at, cordoned: null, draining: null, latency: null };
 };
 
 const titleOf = (event: Movement): string => {
@@ -137,6 +142,8 @@ const titleOf = (event: Movement): string => {
       return `Takes no new work: ${event.data.reason}`;
     case 'NodeUncordoned':
       return 'Takes work again';
+    case 'NodeLatencyChanged':
+      return `Is ${event.data.latencyClass}: ${Math.round(event.data.roundTrip * 1000)} ms to the control plane`;
     case 'NodeDrainStarted':
       return `Drains${event.data.deadline === undefined ? '' : ` until ${event.data.deadline}`}: ${event.data.reason}`;
   }
@@ -145,7 +152,7 @@ const titleOf = (event: Movement): string => {
 /** Nodes, what is held of each, the claims, and the nodes' movements. */
 export const nodesProjection: Projection = {
   name: 'nodes',
-  version: 1,
+  version: 2,
   prefixes: [NODE_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: nodeCapacityTable,

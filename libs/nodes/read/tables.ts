@@ -5,6 +5,7 @@ import type { Contract } from '../domain/contract.js';
 import type { ReleaseCause } from '../domain/events.js';
 import type { Inventory } from '../domain/inventory.js';
 import type { FreeCapacity } from '../domain/ledger.js';
+import type { LatencyClass } from '../domain/latency.js';
 import type { Policy } from '../domain/policy.js';
 
 /** What a node is: changes rarely. */
@@ -23,6 +24,8 @@ export interface NodeRow {
   /** The reason of a cordon. */
   readonly cordoned: string | null;
   readonly draining: { readonly reason: string; readonly deadline?: Instant } | null;
+  /** How far it is from the control plane; `roundTrip` in seconds. */
+  readonly latency: { readonly latencyClass: LatencyClass; readonly roundTrip: number } | null;
 }
 
 export const nodesTable: KeyedTable<NodeRow> = {
@@ -43,6 +46,7 @@ export const nodesTable: KeyedTable<NodeRow> = {
     offlineReason: nullable(text),
     cordoned: nullable(text),
     draining: nullable(json),
+    latency: nullable(json),
   },
   indexes: [],
 };

@@ -172,6 +172,11 @@ const spoilApplication =
     world.run(id, 'success', {}, second(now));
   };
 
+const measure =
+  ([id, latencyClass]: [string, 'local' | 'remote']): Step =>
+  ({ world, now }) =>
+    world.onNode(id, { type: 'NodeLatencyChanged', data: { latencyClass, roundTrip: 0.1, at: second(now) } });
+
 const quota =
   (cpu: number | undefined): Step =>
   ({ world }) =>
@@ -204,6 +209,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.nat(7).map(endOne) },
   { weight: 2, arbitrary: fc.tuple(fc.nat(7), fc.constantFrom('started' as const, 'failed' as const)).map(tellOne) },
   { weight: 1, arbitrary: nodeId.map(spoilApplication) },
+  { weight: 1, arbitrary: fc.tuple(nodeId, fc.constantFrom('local' as const, 'remote' as const)).map(measure) },
   { weight: 1, arbitrary: fc.tuple(nodeId, fc.constantFrom('infrastructure' as const, 'success' as const)).map(tryOn) },
   { weight: 1, arbitrary: fc.option(fc.integer({ min: 2, max: 30 })).map((cpu) => quota(cpu ?? undefined)) },
   { weight: 1, arbitrary: nodeId.map(assumeOn) },

@@ -39,6 +39,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   lastSeenAt: undefined,
   cordon: undefined,
   drain: undefined,
+  latencyClass: undefined,
   revision,
   total: totalsOf(data.inventory),
   used: { cpu: 0, memory: 0, disk: 0, ioSlots: 0 },
@@ -86,6 +87,9 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
       return;
     case 'NodeDrainStarted':
       node.drain = { reason: event.data.reason, deadline: event.data.deadline };
+      return;
+    case 'NodeLatencyChanged':
+      node.latencyClass = event.data.latencyClass;
       return;
     case 'CapacityReserved': {
       const { executionId, jobId, project, contract, expiresAt, at } = event.data;

@@ -1,5 +1,5 @@
 import type { Instant, Millis } from '#kernel';
-import type { Contract, Inventory, Policy } from '#nodes';
+import type { Contract, Inventory, LatencyClass, Policy } from '#nodes';
 import type { DecisionOutcome, JobSpec } from '#jobs';
 import type { Quota } from '#projects';
 import type { NodeFacts } from './facts.js';
@@ -97,6 +97,8 @@ export interface ClusterNode {
   since: Instant;
   lastSeenAt: Instant | undefined;
   cordon: { readonly reason: string } | undefined;
+  /** How far it is from the control plane; absent until it is known. */
+  latencyClass: LatencyClass | undefined;
   drain: { readonly reason: string; readonly deadline: Instant | undefined } | undefined;
   revision: bigint;
   readonly total: Amounts;

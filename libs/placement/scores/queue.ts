@@ -1,4 +1,5 @@
 import type { InputRequest } from '#jobs';
+import type { LatencyClass } from '#nodes';
 import type { ClusterNode } from '../cluster/state.js';
 
 const WAITING = 0.5;
@@ -11,17 +12,22 @@ const NOMINAL_INPUT = 64 * 1024 ** 2;
 /** With so many bytes to fetch, the part for inputs is halved. */
 const HALVING_BYTES = 1024 ** 3;
 
-/** No event tells a node's latency yet, so that every node has the same, best class. */
-const LATENCY_VALUE = 1;
+/** What a class is worth, in 0…1. A node of which it is not known yet is neither the best nor the worst. */
+const LATENCY_VALUES: Readonly<Record<LatencyClass, number>> = { local: 1, near: 0.8, far: 0.5, remote: 0.2 };
+const UNKNOWN_LATENCY = 0.65;
 
 /**
  * Queue and latency. Raw, from 0 up: reservations on the node whose task has not begun. The value, in 0…1, is 50 %
- * 1 ÷ (1 + raw), 20 % the latency class (the same for all until nodes report one), and 30 % what the node has of the
- * inputs: 1 when nothing is left to fetch, ½ at 1 GiB. A node has what an execution on it fetched before, as far as the
- * events tell; its cache may have dropped it since.
+ * 1 ÷ (1 + raw), 20 % the latency class, and 30 % what the node has of the inputs: 1 when nothing is left to fetch, ½ at
+ * 1 GiB. A node has what an execution on it fetched before, as far as the events tell; its cache may have dropped it since.
  */
 export const queueValue = (node: ClusterNode, inputs: readonly InputRequest[]): number =>
-  WAITING / (1 + node.waiting) + LATENCY * LATENCY_VALUE + INPUTS / (1 + missingBytes(node, inputs) / HALVING_BYTES);
+  WAITING / (1 + node.waiting) +
+  LATENCY * latencyValue(node) +
+  INPUTS / (1 + missingBytes(node, inputs) / HALVING_BYTES);
+
+const latencyValue = ({ latencyClass }: ClusterNode): number =>
+  latencyClass === undefined ? UNKNOWN_LATENCY : LATENCY_VALUES[latencyClass];
 
 const missingBytes = (node: ClusterNode, inputs: readonly InputRequest[]): number => {
   let missing = 0;

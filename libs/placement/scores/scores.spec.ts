@@ -188,11 +188,11 @@ describe('queue and latency', () => {
     const world = new World();
     world.node('a');
     world.job('j');
-    expect(value(world, 'a', 'queue')).toBe(1);
+    expect(value(world, 'a', 'queue')).toBe(0.93);
     const executionId = world.reserve('j', 'a');
-    expect(score(world, 'a').ranked.factors.queue).toMatchObject({ raw: 1, value: 0.75 });
+    expect(score(world, 'a').ranked.factors.queue).toMatchObject({ raw: 1, value: 0.68 });
     world.onJob('j', { type: 'ExecutionStarted', data: { executionId, at: second(1) } });
-    expect(value(world, 'a', 'queue')).toBe(1);
+    expect(value(world, 'a', 'queue')).toBe(0.93);
   });
 
   it('A-36 A-41 prefers the node that has the inputs already', () => {
@@ -203,8 +203,23 @@ describe('queue and latency', () => {
     world.job('j', { inputs });
     const executionId = world.reserve('j', 'b');
     world.onJob('j', { type: 'ExecutionStarted', data: { executionId, at: second(1) } });
-    expect(value(world, 'a', 'queue', { inputs })).toBe(0.85);
-    expect(value(world, 'b', 'queue', { inputs })).toBe(1);
+    expect(value(world, 'a', 'queue', { inputs })).toBe(0.78);
+    expect(value(world, 'b', 'queue', { inputs })).toBe(0.93);
+  });
+
+  it('A-36 prefers the nearer class; a node of which it is not known is neither the best nor the worst', () => {
+    const world = new World();
+    for (const id of ['local', 'near', 'far', 'remote', 'unknown']) world.node(id);
+    for (const latencyClass of ['local', 'near', 'far', 'remote'] as const) {
+      world.onNode(latencyClass, {
+        type: 'NodeLatencyChanged',
+        data: { latencyClass, roundTrip: 0.1, at: second(1) },
+      });
+    }
+    const values = Object.fromEntries(
+      world.plan().decision.ranking.map(({ nodeId, factors }) => [nodeId, factors.queue.value]),
+    );
+    expect(values).toEqual({ local: 1, near: 0.96, unknown: 0.93, far: 0.9, remote: 0.84 });
   });
 });
 

@@ -57,6 +57,9 @@ export class HeartbeatDto {
 
   @Optional(number({ min: 0 }))
   load?: number;
+
+  @Optional(number({ min: 0, max: 3600 }))
+  roundTrip?: number;
 }
 
 const reason = text({ min: 0, max: 1000 });
@@ -84,11 +87,12 @@ export const parseEnrollment = (input: unknown): Checked<EnrollRequest> =>
   }));
 
 export const parseHeartbeat = (input: unknown): Checked<HeartbeatRequest> =>
-  mapChecked(validateInput(HeartbeatDto, input), ({ executions, freeMemory, freeDisk, load }) => ({
+  mapChecked(validateInput(HeartbeatDto, input), ({ executions, freeMemory, freeDisk, load, roundTrip }) => ({
     executions: [...executions],
     ...(freeMemory !== undefined && { freeMemory: bytesOf(freeMemory) }),
     ...(freeDisk !== undefined && { freeDisk: bytesOf(freeDisk) }),
     ...(load !== undefined && { load }),
+    ...(roundTrip !== undefined && { roundTrip }),
   }));
 
 const reasonOf = (given: string | undefined): string => given?.trim() || NO_REASON;
