@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FACTORS } from '#jobs';
-import { second } from '#testing';
+import { aGpu, second } from '#testing';
 import { ALGORITHM, assume, decide, explainDecision, explainNode, reasonsDigest } from './index.js';
 import { contextAt, GIB, primaryReasons, World } from './testing/world.js';
 
@@ -26,6 +26,37 @@ describe('a decision', () => {
     const { decision } = world.plan({ architecture: ['x64'] });
     expect(decision.ranking.map((ranked) => ranked.nodeId)).toEqual(['fits']);
     expect(decision).toMatchObject({ considered: 3, eligible: 1 });
+  });
+
+  it('A-11 A-12 A-15 asks who may and who can, and takes only a node of which both hold', () => {
+    const world = new World();
+    world.node('may-not', { policy: { deny: { projects: ['demo'] } } });
+    world.node('cannot', { inventory: { architecture: 'arm64' } });
+    world.node('neither', { inventory: { architecture: 'arm64' }, policy: { allow: { institutions: ['mit'] } } });
+    const need = { architecture: ['x64'] };
+    expect(world.plan(need).decision).toMatchObject({
+      outcome: 'rejected',
+      filtered: [
+        { reason: 'policy.institution', side: 'owner', nodes: 1, also: 0 },
+        { reason: 'policy.project', side: 'owner', nodes: 1, also: 0 },
+        { reason: 'architecture', side: 'job', nodes: 1, also: 1 },
+      ],
+    });
+    world.node('both');
+    expect(world.plan(need)).toMatchObject({ nodeId: 'both', decision: { considered: 4, eligible: 1 } });
+  });
+
+  it('A-09 each job gets the resource that is right for it', () => {
+    const world = new World();
+    world.node('gpus', { inventory: { gpus: [aGpu({ id: 'g0', model: 'A100' })] } });
+    world.node('arm', { inventory: { architecture: 'arm64' } });
+    world.node('large', { inventory: { cpu: 64, memory: 512 * GIB } });
+    world.node('small', { inventory: { cpu: 2, memory: 4 * GIB } });
+    const plain = { cpu: 1, memory: GIB, disk: 0, ioSlots: 0 };
+    expect(world.plan({ resources: { ...plain, gpu: { count: 1, share: 1, models: ['A100'] } } }).nodeId).toBe('gpus');
+    expect(world.plan({ architecture: ['arm64'] }).nodeId).toBe('arm');
+    expect(world.plan({ resources: { ...plain, memory: 256 * GIB } }).nodeId).toBe('large');
+    expect(world.plan({ resources: plain, architecture: ['x64'] }).nodeId).toBe('small');
   });
 
   it('A-14 A-61 a powerful node that is not compatible loses to a weak one that is', () => {

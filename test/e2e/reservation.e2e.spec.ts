@@ -179,4 +179,26 @@ describe('a reservation and its node', () => {
       await short.stop();
     }
   });
+
+  it('A-28 A-36 a heartbeat tells how far the node is; the nearer of two equal nodes gets the job', async () => {
+    const far = await enrolled('far-1', 'distance');
+    const near = await enrolled('near-1', 'distance');
+    for (let beats = 0; beats < 3; beats += 1) {
+      await far.heartbeat(0.4);
+      await near.heartbeat(0.002);
+    }
+    const distance = (name: string): Promise<Record<string, unknown>> => system.operator().get(`/nodes/${name}`);
+    const classOf = (wanted: string) => (shown: Record<string, unknown>) =>
+      (shown['latency'] as { latencyClass?: string } | null)?.latencyClass === wanted;
+    await eventually(() => distance('far-1'), classOf('remote'));
+    await eventually(() => distance('near-1'), classOf('local'));
+    const changes = (await wholeLog(system.operator())).filter(({ type }) => type === 'NodeLatencyChanged');
+    expect(changes.map(({ stream }) => stream).sort()).toEqual(['node-far-1', 'node-near-1']);
+    const jobId = await submit('distance');
+    await near.succeed(await near.assigned(jobId));
+    await eventually(
+      () => job(jobId),
+      ({ state }) => state === 'completed',
+    );
+  });
 });

@@ -51,8 +51,9 @@ export class ProtocolNode {
     });
   }
 
-  async heartbeat(): Promise<void> {
-    await this.api.post(`/nodes/${this.name}/heartbeat`, { executions: [] });
+  /** `roundTrip` in seconds, as the agent measured the beats before. */
+  async heartbeat(roundTrip?: number): Promise<void> {
+    await this.api.post(`/nodes/${this.name}/heartbeat`, { executions: [], roundTrip });
   }
 
   async assignments(after?: string, wait = '0s'): Promise<{ revision: string; executions: Assigned[] }> {

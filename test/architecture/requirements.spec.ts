@@ -1,0 +1,31 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+
+/*
+ * Every numbered statement of what the scheduler must do is named by a test, in the title that it runs under. This finds the
+ * rows that nobody names; whether a test shows what its title says is for its reader.
+ */
+
+const range = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => `A-${String(from + index).padStart(2, '0')}`);
+
+/** Submission and placement, the path of a job, compatibility, protections. */
+const ROWS = [...range(1, 18), ...range(20, 51), ...range(60, 72), ...range(80, 92)];
+
+/** The rows in the titles of tests, be they plain or in the tables of `it.each`. */
+const namedRows = (): Set<string> => {
+  const named = new Set<string>();
+  for (const file of globSync('{apps,libs,test}/**/*.spec.ts')) {
+    for (const [literal] of readFileSync(file, 'utf8').matchAll(/['`](?:[A-Z]-\d{2,3} )+[^'`]*/g)) {
+      for (const [row] of literal.matchAll(/\b[A-Z]-\d{2,3}\b/g)) named.add(row);
+    }
+  }
+  return named;
+};
+
+describe('requirements', () => {
+  it('are each named by a test', () => {
+    const named = namedRows();
+    expect(ROWS.filter((row) => !named.has(row))).toEqual([]);
+  });
+});
