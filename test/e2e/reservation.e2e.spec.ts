@@ -124,7 +124,10 @@ describe('a reservation and its node', () => {
     const stranger = await first.succeed(current);
     expect(stranger).toMatchObject({ accepted: false, reason: 'WRONG_NODE' });
 
-    expect(await job(jobId)).toMatchObject({ state: 'reserved', nodeId: 'new-1' });
+    await eventually(
+      () => job(jobId),
+      ({ state, nodeId }) => state === 'reserved' && nodeId === 'new-1',
+    );
     expect((await second.succeed(current)).accepted).toBe(true);
     expect(await first.succeed(old)).toEqual(late);
     const events = await eventsOf(system.researcher(), jobId);
