@@ -8,10 +8,10 @@ const section = ([code, problem]: readonly [string, ProblemKind]): string =>
     problem.hint,
   ].join('\n\n');
 
-/** The reference page of all problems as Markdown; `tools/problems-page.mjs` writes it to docs/reference/problems.md. */
+/** The reference page of all problems as Markdown; `tools/reference-pages.mjs` writes it to docs/reference/problems.md. */
 export const problemsPage = (): string =>
   [
     '# Problems',
-    'Errors are answered as `application/problem+json` with `type`, `code`, `title`, `detail`, `status`, `errors[]`, `retryable` and `hint`. Compare `code`: it never changes. This page is written from `libs/contracts/problems.ts` by `tools/problems-page.mjs`.',
+    'Errors are answered as `application/problem+json` with `type`, `code`, `title`, `detail`, `status`, `errors[]`, `retryable` and `hint`. Compare `code`: it never changes. This page is written from `libs/contracts/problems.ts` by `tools/reference-pages.mjs`.',
     ...Object.entries(PROBLEMS).map(section),
   ].join('\n\n') + '\n';

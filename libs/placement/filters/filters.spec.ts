@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import type { Inventory, Policy } from '#nodes';
 import { second } from '#testing';
 import { assume, explainNode, neverReasons } from '../index.js';
 import type { PlacementRequest } from '../index.js';
+import { reasonsPage } from './reasons-page.js';
 import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
 
 interface Case {
@@ -366,6 +368,12 @@ describe('data', () => {
     expect(reasons({ inventory: isolated, spec: input('https://example.org/x') })).toEqual(['data.unreachable!']);
     expect(reasons({ spec: input('https://example.org/x') })).toEqual([]);
     expect(reasons({ spec: input('ftp://example.org/x') })).toEqual(['data.unreachable!']);
+  });
+});
+
+describe('reasons', () => {
+  it('A-88 the reference page is the one written from the table', () => {
+    expect(readFileSync('docs/reference/reasons.md', 'utf8')).toBe(reasonsPage());
   });
 });
 
