@@ -304,12 +304,14 @@ describe('what is written', () => {
       executions: 1,
       policy: {},
       cordoned: 'new disks',
+      setAside: { refusals: 4, until: '2026-11-30T07:00:00.000Z' },
       draining: { reason: 'moves house', deadline: '2026-11-30T08:00:00.000Z' },
       capacity: { total: amounts, reserved: amounts, free: amounts },
       inventory: { os: 'linux', architecture: 'x64', gpus: [], applications: [], packages: [] },
     };
     const ran = await cli({ 'GET /nodes/lab-3': node }, 'node', 'show', 'lab-3');
     expect(ran.out).toMatch(/^cordoned: +new disks$/m);
+    expect(ran.out).toMatch(/^set aside: +did not take 4 jobs in a row; tried again from 2026-11-30T07:00:00.000Z$/m);
     expect(ran.out).toMatch(/^draining: +moves house; what still runs is stopped at 2026-11-30T08:00:00.000Z$/m);
     expect(ran.out).toMatch(/^holds: +1 execution$/m);
   });

@@ -1,6 +1,7 @@
 export { applyEvent } from './cluster/apply.js';
 export type { ClusterEvent } from './cluster/apply.js';
 export { projectShare, SHARE_HALF_LIFE } from './cluster/fair-share.js';
+export { setAsideUntil } from './cluster/refusals.js';
 export { assume, unassume } from './cluster/ledger.js';
 export type { AssumedReservation } from './cluster/ledger.js';
 export { dependencyState, desiredOf, freeCapacity, liveExecutions, placeablePartitions } from './cluster/queries.js';

@@ -410,6 +410,23 @@ describe('the scheduler', () => {
     }
   });
 
+  it('what failed while the store was away is tried again as soon as it is back', async () => {
+    const world = new SchedulingWorld();
+    const { names, answer, submit } = await scripted(world);
+    await submit('a');
+    for (const seconds of [1, 2, 4, 8]) {
+      await answer('a', new Error('the store is away'));
+      await world.time.advanceAsync(seconds * 1000);
+    }
+    world.store.cutOff(5_000);
+    await world.time.advanceAsync(0);
+    await answer('a', new Error('the store is away'));
+    await world.time.advanceAsync(4_900);
+    expect(names()).toEqual([]);
+    await world.time.advanceAsync(200);
+    expect(names()).toEqual(['a']);
+  });
+
   it('wakes by time what only time can help, and by the sweep what an event missed', async () => {
     const world = new SchedulingWorld({ options: { sweepInterval: 300_000 } });
     const { names, answer, submit } = await scripted(world);

@@ -68,7 +68,7 @@ export class Scheduler {
   private readonly faults = new Map<string, number>();
   private readonly conflicts = new Map<string, number>();
   private readonly news = new News();
-  private stopListening: (() => void) | undefined;
+  private stopListening: (() => void)[] = [];
   private sweeper: Timer | undefined;
   private running = false;
   private idleWaiters: (() => void)[] = [];
@@ -80,7 +80,8 @@ export class Scheduler {
 
   start(): void {
     this.running = true;
-    this.stopListening = this.parts.view.listen((event) => this.hear(event));
+    const { view } = this.parts;
+    this.stopListening = [view.listen((event) => this.hear(event)), view.onReturn(() => this.retryFaulted())];
     this.sweeper = this.parts.timers.every(this.parts.options.sweepInterval, () => this.sweep());
     for (const job of this.parts.view.cluster.jobs.values()) this.takeUp(job);
     for (const { turn } of this.waiting.heads()) this.ask(turn.jobId, 'start');
@@ -89,7 +90,7 @@ export class Scheduler {
 
   async stop(): Promise<void> {
     this.running = false;
-    this.stopListening?.();
+    for (const stop of this.stopListening.splice(0)) stop();
     this.sweeper?.cancel();
     this.moments.stopAll();
     this.delayed.stopAll();
@@ -190,6 +191,14 @@ export class Scheduler {
     this.waiting.remove(jobId);
     const next = shape === undefined ? undefined : this.waiting.head(shape);
     if (next) this.ask(next.jobId, 'TurnCame');
+  }
+
+  /** The store is back: what failed while it was away need not wait for its next try. */
+  private retryFaulted(): void {
+    const failed = [...this.faults.keys()];
+    this.faults.clear();
+    for (const jobId of failed) this.ask(jobId, 'StoreReturned');
+    this.pump();
   }
 
   private sweep(): void {

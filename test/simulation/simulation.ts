@@ -112,9 +112,10 @@ export class Simulation {
     return this.observed.unsettled().length === 0;
   }
 
-  /** Every control plane serves, and has for long enough to have done all that it found to do. */
+  /** Every control plane serves and reaches the store, for long enough to have done all that it found to do. */
   private settledIn(): boolean {
     const since = this.time.now() - 2 * LOOK_EVERY;
+    if (this.storeAwayUntil > since) return false;
     return this.seats.every(({ current }) => current.serving && current.startedAt <= since);
   }
 

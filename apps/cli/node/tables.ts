@@ -17,6 +17,7 @@ interface NodeDetails {
   readonly inventory: Inventory;
   /** Why it takes no new work; null when it does. */
   readonly cordoned?: string | null;
+  readonly setAside?: { readonly refusals: number; readonly until: string } | null;
   readonly draining?: { readonly reason: string; readonly deadline?: string } | null;
   readonly latency?: { readonly latencyClass: string; readonly roundTrip: number } | null;
 }
@@ -42,12 +43,13 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 };
 
 export const nodeFields = (node: NodeView): string => {
-  const { capacity, inventory, cordoned, draining, latency } = detailsOf(node);
+  const { capacity, inventory, cordoned, draining, setAside, latency } = detailsOf(node);
   const { applications, packages, os, architecture, gpus } = inventory;
   return renderFields([
     ['node', node.id],
     ['state', cell(node.state)],
     ['cordoned', cordoned ?? undefined],
+    ['set aside', setAside ? setAsideText(setAside) : undefined],
     ['draining', draining ? drainText(draining) : undefined],
     ['owner', `${cell(node.owner)} (${cell(node.institution)})`],
     ['latency', latency ? `${latency.latencyClass} (${Math.round(latency.roundTrip * 1000)} ms)` : undefined],
@@ -63,6 +65,9 @@ export const nodeFields = (node: NodeView): string => {
     ['last seen', cell(node.lastSeenAt)],
   ]);
 };
+
+const setAsideText = ({ refusals, until }: { readonly refusals: number; readonly until: string }): string =>
+  `did not take ${refusals} jobs in a row; tried again from ${until}`;
 
 const drainText = ({ reason, deadline }: { readonly reason: string; readonly deadline?: string }): string =>
   deadline === undefined ? reason : `${reason}; what still runs is stopped at ${deadline}`;

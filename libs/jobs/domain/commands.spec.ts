@@ -32,6 +32,7 @@ const COMMANDS = {
   'a placement': aPlacement(7, 20, { number: 2 }),
   'a first placement': aPlacement(7, 20, { number: 1 }),
   'a deferral': { type: 'RecordDecision', decision: aDecision({ number: 2, outcome: 'deferred' }), at },
+  LeaveOutNode: { type: 'LeaveOutNode', partition: 0, nodeId: 'node-1', reason: 'refused', at },
   'ExpireReservation in time': { type: 'ExpireReservation', executionId: 'job-1.1', at },
   'ExpireReservation too early': { type: 'ExpireReservation', executionId: 'job-1.1', at: second(15.999) },
   'AbandonReservation of a stranger': { type: 'AbandonReservation', executionId: 'job-1.9', nodeId: 'node-1', at },
@@ -86,6 +87,7 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
     else: '!DECISION_OUTDATED',
   },
   'a deferral': { absent, ...TERMINAL, else: '!DECISION_OUTDATED' },
+  LeaveOutNode: { absent, queued: 'JobRequeued', else: '-' },
   'ExpireReservation in time': { absent, reserved: 'ReservationExpired JobRequeued', else: '-' },
   'ExpireReservation too early': { absent, else: '-' },
   'AbandonReservation of a stranger': {

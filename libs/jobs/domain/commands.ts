@@ -12,6 +12,7 @@ export type JobCommand =
   | CancelJob
   | FailJob
   | RecordDecision
+  | LeaveOutNode
   | ExpireReservation
   | AbandonReservation
   | DeclareExecutionLost
@@ -76,6 +77,15 @@ export interface RecordDecision {
     readonly contract: Contract;
     readonly confirmBy: Instant;
   };
+  readonly at: Instant;
+}
+
+/** A node's ledger refused what was decided from all that it had recorded: the job leaves it alone for a while. */
+export interface LeaveOutNode {
+  readonly type: 'LeaveOutNode';
+  readonly partition: number;
+  readonly nodeId: string;
+  readonly reason: string;
   readonly at: Instant;
 }
 

@@ -1,4 +1,4 @@
-import { accept, reject, unreachable } from '#kernel';
+import { accept, plusSeconds, reject, unreachable } from '#kernel';
 import type { Decider, Decision as Decided, Instant } from '#kernel';
 import type {
   AbandonReservation,
@@ -7,6 +7,7 @@ import type {
   ExpireReservation,
   FailJob,
   JobCommand,
+  LeaveOutNode,
   PauseJob,
   RecordDecision,
   SubmitJob,
@@ -15,6 +16,7 @@ import { deferralKey } from './decision.js';
 import { afterFailed, afterReturned, endUnconfirmed } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent } from './events.js';
+import { EXCLUDED_SECONDS } from './retry.js';
 import { decideReport } from './report.js';
 import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
@@ -35,6 +37,8 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
       return fail(command, job);
     case 'RecordDecision':
       return recordDecision(command, job);
+    case 'LeaveOutNode':
+      return leaveOut(command, job);
     case 'ExpireReservation':
       return expire(command, job);
     case 'AbandonReservation':
@@ -126,6 +130,13 @@ const recordDecision = ({ decision, reservation, at }: RecordDecision, job: JobS
   const fencingToken = job.reservations + 1;
   const data = { ...reservation, partition: decision.partition, attempt, fencingToken, at };
   return accept<JobEvent>(decided, { type: 'ExecutionReserved', data });
+};
+
+const leaveOut = ({ partition, nodeId, reason, at }: LeaveOutNode, job: JobState): Decided<JobEvent> => {
+  if (job.ended || job.partitions[partition]?.state !== 'waiting') return accept();
+  const exclude = { nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
+  const data = { partition, cause: 'infrastructure' as const, message: reason, notBefore: at, exclude, at };
+  return accept({ type: 'JobRequeued', data });
 };
 
 /** Nothing happens early, or to a reservation that was confirmed meanwhile. */

@@ -16,6 +16,8 @@ import {
 } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
+import { setAsideUntil } from '#placement';
+import { ClusterView } from '#scheduling';
 import type { NodeCommand } from '../domain/commands.js';
 import { NodeQueries } from '../read/index.js';
 import { ExecuteNode } from '../write/execute-node.js';
@@ -28,6 +30,7 @@ export class NodesController {
   constructor(
     private readonly commands: CommandBus,
     private readonly nodes: NodeQueries,
+    private readonly view: ClusterView,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -42,7 +45,15 @@ export class NodesController {
   async show(@Param('id') nodeId: string): Promise<unknown> {
     const node = await this.nodes.get(nodeId);
     if (!node) throw new ProblemException('NODE_UNKNOWN', `there is no node ${nodeId}`);
-    return node;
+    return { ...node, setAside: this.setAside(nodeId) };
+  }
+
+  /** A node that keeps refusing gets no work for a while; null when it does not, or its pause is over. */
+  private setAside(nodeId: string): { refusals: number; until: string } | null {
+    const known = this.view.cluster.nodes.get(nodeId);
+    const until = known && setAsideUntil(known.refusals);
+    if (until === undefined || until <= this.clock.now()) return null;
+    return { refusals: known?.refusals.count ?? 0, until: toInstant(until) };
   }
 
   @Put(':id/policy')

@@ -4,6 +4,7 @@ import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, 
 import { reasonsDigest } from '../digest.js';
 import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
+import { countRefusal, noRefusals } from './refusals.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
 import type {
   ClusterJob,
@@ -94,7 +95,7 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ExecutionReserved':
       return reserved(cluster, job, event.data);
     case 'ReservationConfirmed':
-      return moved(job, event.data.executionId, 'confirmed');
+      return confirmed(cluster, job, event.data.executionId);
     case 'ExecutionPreparing':
       return moved(job, event.data.executionId, 'preparing');
     case 'ExecutionStarted':
@@ -171,6 +172,14 @@ const moved = (job: ClusterJob, executionId: string, state: LiveState): void => 
   if (execution) execution.state = state;
 };
 
+const confirmed = (cluster: ClusterState, job: ClusterJob, executionId: string): void => {
+  moved(job, executionId, 'confirmed');
+  const node = cluster.nodes.get(job.executions.get(executionId)?.nodeId ?? '');
+  if (!node) return;
+  Object.assign(node.refusals, noRefusals());
+  nodeChanged(cluster, node);
+};
+
 const started = (cluster: ClusterState, job: ClusterJob, executionId: string, at: string): void => {
   const execution = job.executions.get(executionId);
   if (!execution) return;
@@ -211,6 +220,9 @@ const over = (
   if (partition.executionId === executionId) partition.state = next;
   const node = cluster.nodes.get(execution.nodeId);
   if (!node) return;
+  if (outcome === 'declined' || outcome === 'expired') {
+    countRefusal(node.refusals, job.id, toMillis(execution.reservedAt), toMillis(at));
+  }
   remember(node, job.spec.application?.name, outcome, toMillis(at));
   nodeChanged(cluster, node);
 };

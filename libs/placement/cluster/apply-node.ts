@@ -5,6 +5,7 @@ import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
 import { recordClaim } from './fair-share.js';
 import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
+import { noRefusals } from './refusals.js';
 import type { ClusterNode, ClusterState } from './state.js';
 import { emptyRecord } from './track-record.js';
 import { emptyUptime, presenceChanged } from './uptime.js';
@@ -51,6 +52,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   record: emptyRecord(),
   applicationRecords: new Map(),
   outageCounted: false,
+  refusals: noRefusals(),
   uptime: emptyUptime(toMillis(data.at)),
   inputs: new Set(),
 });

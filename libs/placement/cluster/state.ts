@@ -3,6 +3,7 @@ import type { Contract, Inventory, LatencyClass, Policy } from '#nodes';
 import type { DecisionOutcome, JobSpec } from '#jobs';
 import type { Quota } from '#projects';
 import type { NodeFacts } from './facts.js';
+import type { Refusals } from './refusals.js';
 import type { TrackRecord } from './track-record.js';
 import type { Uptime } from './uptime.js';
 
@@ -116,6 +117,7 @@ export interface ClusterNode {
   readonly applicationRecords: Map<string, TrackRecord>;
   /** One outage loses many executions but counts once against the node. */
   outageCounted: boolean;
+  readonly refusals: Refusals;
   readonly uptime: Uptime;
   /** Digests of the inputs that executions here have fetched, the latest last; at most `INPUTS_KEPT`. */
   readonly inputs: Set<string>;

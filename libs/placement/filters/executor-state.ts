@@ -1,5 +1,6 @@
 import type { ClusterNode, ClusterState } from '../cluster/state.js';
 import { excludedUntil } from '../cluster/queries.js';
+import { setAsideUntil } from '../cluster/refusals.js';
 import { PROBATION_STREAK } from '../cluster/track-record.js';
 import type { PlacementRequest } from '../request.js';
 import { check, mustNow, PASS, timedCheck } from './check.js';
@@ -7,7 +8,11 @@ import type { Check } from './check.js';
 
 /**
  * Who is there to work: enrolled (a node that is not is not in the cluster), online by its heartbeats, neither cordoned
- * nor draining, not excluded for this job, and not failing everything.
+ * nor draining, and trusted with work.
+ *
+ * Three ways to lose that trust do not overlap. *Excluded*: this node did not take this job, so this job leaves it alone for
+ * a minute. *Set aside*: it did not take several jobs in a row, so all jobs leave it alone for a while, and then try it one at
+ * a time until it confirms one. *On probation*: it takes jobs and fails them, so it gets one at a time until one succeeds.
  */
 export const executorStateChecks = (request: PlacementRequest, cluster: ClusterState): Check[] => [
   check('node.offline', undefined, (node) => mustNow(node.online)),
@@ -24,6 +29,7 @@ export const executorStateChecks = (request: PlacementRequest, cluster: ClusterS
     (node) => node.cordon?.reason,
   ),
   exclusion(request),
+  setAside(),
   probation(request, cluster),
   ...(request.spec.type === 'daemon' ? [occupied(request)] : []),
 ];
@@ -32,6 +38,25 @@ const exclusion = ({ exclusions }: PlacementRequest): Check => {
   const until: Check['until'] = (node, at) => excludedUntil(exclusions, node.id, at);
   const test: Check['test'] = (node, at) => mustNow(exclusions.size === 0 || until(node, at) === undefined);
   return timedCheck('node.excluded', undefined, { test, until, lasts: until });
+};
+
+/** Each try after the pause is alone: the node holds nothing that has not begun. */
+const setAside = (): Check => {
+  const until: Check['until'] = ({ refusals }, at) => {
+    const end = setAsideUntil(refusals);
+    return end !== undefined && end > at ? end : undefined;
+  };
+  const test: Check['test'] = (node, at) =>
+    mustNow(setAsideUntil(node.refusals) === undefined || (until(node, at) === undefined && node.waiting === 0));
+  // After the pause nothing more changes by time, but before it ended all was otherwise.
+  const lasts: Check['lasts'] = (node, at) =>
+    setAsideUntil(node.refusals) === undefined ? undefined : (until(node, at) ?? Infinity);
+  return timedCheck('node.set-aside', undefined, {
+    test,
+    until,
+    lasts,
+    offer: ({ refusals }) => refusals.count,
+  });
 };
 
 /** A daemon has one instance on each node; one that is only assumed counts, so that two partitions in a row go apart. */

@@ -226,6 +226,55 @@ describe('executor state', () => {
     expect(world.plan().nodeId).toBe('a');
   });
 
+  it('A-22 a node that does not take three jobs in a row is set aside: 30 s, 60 s … 10 min, then gets one try', () => {
+    const world = new World();
+    world.node('a');
+    world.run('a', 'declined', {}, second(1));
+    world.run('a', 'expired', {}, second(2));
+    expect(world.plan({}, second(2)).nodeId).toBe('a');
+    let at = 3;
+    for (const pause of [30, 60, 120, 240, 480, 600, 600]) {
+      world.run('a', 'declined', {}, second(at));
+      expect(primaryReasons(world.plan({}, second(at + pause - 1)))).toEqual(['node.set-aside']);
+      expect(world.plan({}, second(at)).decision).toMatchObject({ outcome: 'deferred', wakesAt: second(at + pause) });
+      at += pause;
+      expect(world.plan({}, second(at)).nodeId).toBe('a');
+    }
+    world.job('try');
+    const executionId = world.reserve('try', 'a', {}, 0, second(at));
+    expect(primaryReasons(world.plan({}, second(at)))).toEqual(['node.set-aside']);
+    expect(world.plan({}, second(at)).decision.wakesOn).toEqual(expect.arrayContaining(['ReservationConfirmed']));
+    world.onJob('try', { type: 'ReservationConfirmed', data: { executionId, at: second(at) } });
+    expect(world.plan({}, second(at)).nodeId).toBe('a');
+    world.run('a', 'declined', {}, second(at));
+    world.run('a', 'declined', {}, second(at));
+    expect(world.plan({}, second(at)).nodeId).toBe('a');
+  });
+
+  it('A-22 one job that nobody takes does not take a node from the others, nor do tries that were on their way', () => {
+    const world = new World();
+    world.node('a');
+    world.job('unwanted');
+    for (let tries = 0; tries < 5; tries += 1) {
+      const executionId = world.reserve('unwanted', 'a', {}, 0, second(tries));
+      world.onJob('unwanted', {
+        type: 'ReservationDeclined',
+        data: { executionId, reason: 'x', at: second(tries) },
+      });
+      world.release('a', executionId, second(tries));
+    }
+    expect(world.plan({}, second(5)).nodeId).toBe('a');
+    const onTheirWay = ['j1', 'j2', 'j3', 'j4'].map((jobId) => {
+      world.job(jobId);
+      return [jobId, world.reserve(jobId, 'a', {}, 0, second(6))] as const;
+    });
+    for (const [jobId, executionId] of onTheirWay) {
+      world.onJob(jobId, { type: 'ReservationExpired', data: { executionId, confirmBy: second(20), at: second(20) } });
+      world.release('a', executionId, second(20));
+    }
+    expect(world.plan({}, second(20)).decision.wakesAt).toBe(second(50));
+  });
+
   it('A-34 a node that fails everything gets one trial job, and more once it succeeds', () => {
     const world = new World();
     world.node('a');

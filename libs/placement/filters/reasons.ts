@@ -150,6 +150,14 @@ export const REASONS = {
   'node.draining': define('system', ['NodeUncordoned'], 'text', 'draining', 'the drain is ended'),
   'node.cordoned': define('system', ['NodeUncordoned'], 'text', 'cordoned', 'the cordon is ended'),
   'node.excluded': define('system', [], 'text', 'did not answer this job lately', 'the exclusion is over'),
+  'node.set-aside': define(
+    'system',
+    ['ReservationConfirmed', 'CapacityReleased'],
+    'count',
+    'did not take several jobs in a row',
+    'its pause is over and no other job tries it, or it confirms one',
+    'lower',
+  ),
   'node.probation': define(
     'system',
     ['CapacityReleased', 'ExecutionSucceeded'],

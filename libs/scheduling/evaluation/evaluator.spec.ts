@@ -172,6 +172,50 @@ describe('an evaluation', () => {
     expect(world.events('job-j2', 'ExecutionReserved')).toHaveLength(0);
   });
 
+  it('a ledger that refuses what its node seems to have room for is not asked for ever, and the job says why', async () => {
+    const world = new SchedulingWorld();
+    await world.project();
+    await world.node('n1');
+    await world.looping();
+    // The view is wrong, whatever the reason: it holds the node for larger than its ledger does.
+    world.view.cluster.nodes.get('n1')!.total.cpu *= 100;
+    await world.submit('j1', { resources: { ...CORE.resources, cpu: 50 } });
+    await world.time.advanceAsync(10_000);
+    expect(world.types('node-n1')).toEqual([]);
+    expect(world.types('job-j1')).toEqual(['JobRequeued', 'PlacementDecided']);
+    const [requeued, decided] = world.events('job-j1', 'JobRequeued', 'PlacementDecided');
+    expect(requeued?.data).toMatchObject({ exclude: { nodeId: 'n1' }, cause: 'infrastructure' });
+    expect((requeued?.data as { message: string }).message).toMatch(/^the ledger of n1 refused .* lacks cpu/);
+    expect(decided?.data).toMatchObject({ outcome: 'deferred', filtered: [{ reason: 'node.excluded' }] });
+  });
+
+  it('A-22 a node that did not take three jobs in a row is set aside for a while, then tried with one', async () => {
+    const world = new SchedulingWorld();
+    await world.project();
+    await world.node('n1', { cpu: 8 });
+    await world.looping();
+    const declined = async (jobId: string): Promise<void> => {
+      await world.submit(jobId, CORE);
+      await world.time.advanceAsync(10);
+      await world.report((await world.execution(jobId)).executionId, 'decline', { reason: 'no room' });
+      await world.time.advanceAsync(10);
+    };
+    for (const jobId of ['j1', 'j2', 'j3']) await declined(jobId);
+    for (const jobId of ['j4', 'j5']) await world.submit(jobId, CORE);
+    await world.time.advanceAsync(10);
+    const [decision] = world.events('job-j4', 'PlacementDecided');
+    expect(decision?.data).toMatchObject({ outcome: 'deferred', filtered: [{ reason: 'node.set-aside', best: '3' }] });
+    world.seen.set('n1', world.time.now() + 60_000);
+    await world.time.advanceAsync(29_900);
+    expect(world.events('job-j4', 'ExecutionReserved')).toHaveLength(0);
+    await world.time.advanceAsync(200);
+    const reservations = ['j4', 'j5'].map((jobId) => world.events(`job-${jobId}`, 'ExecutionReserved').length);
+    expect(reservations).toEqual([1, 0]);
+    await world.report((await world.execution('j4')).executionId, 'confirm');
+    await world.time.advanceAsync(10);
+    expect(world.events('job-j5', 'ExecutionReserved')).toHaveLength(1);
+  });
+
   it('R-01 a backoff is waited out, for the partition that has one', async () => {
     const world = new SchedulingWorld();
     await world.project();

@@ -1,5 +1,6 @@
 import { plusSeconds, toInstant } from '#kernel';
 import type { Clock, Ids, Instant } from '#kernel';
+import type { Handled } from '#event-store';
 import { executionIdOf, jobStream } from '#jobs';
 import type { Decision, JobCommand, JobState } from '#jobs';
 import { nodeStream } from '#nodes';
@@ -116,11 +117,12 @@ export class Evaluator {
     const assumedTrue = assumptions.cameTrue(decision.assumed);
     const claimed = { executionId, jobId: job.id, project: job.spec.project, contract };
     const command: NodeCommand = { type: 'ReserveCapacity', ...claimed, expiresAt: confirmBy, at };
+    const seen = this.parts.view.cluster.nodes.get(nodeId)?.revision ?? -1n;
     const answer = nodes.handle(nodeStream(nodeId), command, ACTOR);
     const held = answer.then(({ kind }) => kind === 'done');
     assumptions.add({ ...claimed, nodeId }, held);
     const reserved = await answer;
-    if (reserved.kind !== 'done') return this.refusedBy(nodeId, reserved);
+    if (reserved.kind !== 'done') return this.refusedBy(nodeId, seen, reserved, { job, decision, cursor });
     const reservation = { executionId, nodeId, contract, confirmBy };
     const recorded = (await assumedTrue) && (await this.record(job.id, { decision, reservation }, cursor));
     if (recorded) return 'placed';
@@ -128,12 +130,36 @@ export class Evaluator {
     return 'conflict';
   }
 
-  private async refusedBy(nodeId: string, answer: Awaited<ReturnType<Commands<NodeCommand, NodeState>['handle']>>) {
-    this.parts.observer.conflict?.('node');
-    if (answer.kind === 'rejected' && answer.revision !== undefined) {
-      await this.parts.view.reached(nodeStream(nodeId), answer.revision);
-    }
-    return 'conflict' as const;
+  /** Mostly the ledger knew more than the view, which catches up; a refusal of what both knew would come again for ever. */
+  private async refusedBy(
+    nodeId: string,
+    seen: bigint,
+    answer: Exclude<Handled<NodeState>, { kind: 'done' }>,
+    pass: { readonly job: ClusterJob; readonly decision: Decision; readonly cursor: Cursor },
+  ): Promise<'conflict'> {
+    const { observer, view } = this.parts;
+    observer.conflict?.('node');
+    if (answer.kind !== 'rejected') return 'conflict';
+    if ((answer.revision ?? -1n) > seen) await view.reached(nodeStream(nodeId), answer.revision ?? -1n);
+    else await this.leaveOut(nodeId, answer.rejection.message, pass);
+    return 'conflict';
+  }
+
+  private async leaveOut(
+    nodeId: string,
+    message: string,
+    { job, decision, cursor }: { readonly job: ClusterJob; readonly decision: Decision; readonly cursor: Cursor },
+  ): Promise<void> {
+    const { clock, jobs, log } = this.parts;
+    log.error(
+      { jobId: job.id, nodeId, refusal: message },
+      'a ledger refused what the view of the same revision let in',
+    );
+    const reason = `the ledger of ${nodeId} refused the reservation: ${message}`;
+    const { partition } = decision;
+    const command: JobCommand = { type: 'LeaveOutNode', partition, nodeId, reason, at: toInstant(clock.now()) };
+    const left = await jobs.handle(jobStream(job.id), command, ACTOR);
+    if (left.kind === 'done') cursor.revision = left.revision;
   }
 
   /** Stored at the revision that the pass saw, or not at all. */

@@ -26,7 +26,7 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
 };
 
 /** What comes all the time while jobs run, and mostly helps nobody. */
-const FREQUENT: ReadonlySet<string> = new Set(['CapacityReleased', 'ExecutionSucceeded']);
+const FREQUENT: ReadonlySet<string> = new Set(['CapacityReleased', 'ExecutionSucceeded', 'ReservationConfirmed']);
 
 /** Whether the change may give the first of a class another answer than the class had. */
 export const mayHelp = (
