@@ -49,7 +49,7 @@ export class ShapeBoard {
   pattern = new Int32Array(64).fill(UNKNOWN);
   private readonly shape: PlacementRequest;
   private size = 0;
-  private readonly checks: readonly Check[];
+  readonly checks: readonly Check[];
   private readonly verdicts: Uint8Array;
   private readonly best: BestOffers;
   private readonly timed = new Map<number, Timed>();
