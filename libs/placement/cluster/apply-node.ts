@@ -58,7 +58,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
 });
 
 /** The node's part of what all nodes have together. */
-const countIn = ({ capacity }: ClusterState, { total, devices }: ClusterNode, sign: 1 | -1): void => {
+export const countIn = ({ capacity }: ClusterState, { total, devices }: ClusterNode, sign: 1 | -1): void => {
   capacity.cpu += sign * total.cpu;
   capacity.memory += sign * total.memory;
   capacity.gpus += sign * 1000 * devices.length;

@@ -4,11 +4,7 @@ import type { ProjectEvent } from '#projects';
 import { applyJobEvent } from './apply-job.js';
 import { applyNodeEvent } from './apply-node.js';
 import type { ClusterState } from './state.js';
-
-/* As the contexts name their streams; pure parts borrow types only, and names of streams never change. */
-const JOB_STREAM_PREFIX = 'job-';
-const NODE_STREAM_PREFIX = 'node-';
-const PROJECT_STREAM_PREFIX = 'project-';
+import { JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX } from './streams.js';
 
 /** What the fold needs of a recorded event. */
 export interface ClusterEvent {

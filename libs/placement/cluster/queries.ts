@@ -1,7 +1,19 @@
 import { toMillis } from '#kernel';
 import type { Instant, Millis } from '#kernel';
 import type { Dependency } from '#jobs';
+import { JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX } from './streams.js';
 import type { ClusterJob, ClusterNode, ClusterState, LiveExecution } from './state.js';
+
+/** The revision of the last event applied of a stream; undefined for one that the cluster does not know (any more). */
+export const appliedRevision = ({ jobs, ended, nodes, projects }: ClusterState, stream: string): bigint | undefined => {
+  const id = (prefix: string): string => stream.slice(prefix.length);
+  if (stream.startsWith(JOB_STREAM_PREFIX)) {
+    const jobId = id(JOB_STREAM_PREFIX);
+    return (jobs.get(jobId) ?? ended.get(jobId))?.revision;
+  }
+  if (stream.startsWith(NODE_STREAM_PREFIX)) return nodes.get(id(NODE_STREAM_PREFIX))?.revision;
+  return projects.get(id(PROJECT_STREAM_PREFIX))?.revision;
+};
 
 /** What a node is to hold, oldest first; its job is in `cluster.jobs` under `jobId`. */
 export const liveExecutions = (cluster: ClusterState, nodeId: string): readonly LiveExecution[] => [

@@ -1,1 +1,2 @@
+export { histories } from './histories.js';
 export { World } from './world.js';

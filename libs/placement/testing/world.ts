@@ -143,7 +143,7 @@ export class World {
   }
 }
 
-const ending = (executionId: string, outcome: FailureClass | 'success', at: Instant): JobEvent => {
+export const ending = (executionId: string, outcome: FailureClass | 'success', at: Instant): JobEvent => {
   switch (outcome) {
     case 'success': {
       const consumption = {
