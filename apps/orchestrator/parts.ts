@@ -19,7 +19,7 @@ import { projectEntities, projectsProjection } from '#projects/read';
 import type { ProjectCommands } from '#projects/write';
 import { createReadStore } from '#read-store';
 import type { Projection } from '#read-store';
-import { AssignmentBoard, ClusterView } from '#scheduling';
+import { AssignmentBoard, ClusterView, SnapshotFolder, Snapshots } from '#scheduling';
 import type { Config } from './config/config.js';
 import { Metrics } from './system/metrics.js';
 
@@ -49,7 +49,7 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
   const log = createLogger('orchestrator', config.logLevel);
   const connection = { connectionString: config.esdbUrl, clock, timers, random: systemRandom, logger: log };
   const store = connectEventStore({ ...connection, maxInFlight: 256 });
-  const view = new ClusterView(store, onFault);
+  const view = new ClusterView(store, onFault, snapshotsFor(config, store, log));
   return {
     config,
     clock,
@@ -71,6 +71,12 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     artifacts: new LocalArtifactStore(join(config.dataDir, 'artifacts')),
     logs: new LogStore(join(config.dataDir, 'logs')),
   };
+};
+
+const snapshotsFor = (config: Config, events: ConnectedEventStore, log: Logger): Snapshots | undefined => {
+  if (config.snapshotEvery === 0) return undefined;
+  const store = new SnapshotFolder(join(config.dataDir, 'snapshots'), { clock: systemClock, ids: systemIds });
+  return new Snapshots({ store, events, timers: systemTimers, log, every: config.snapshotEvery });
 };
 
 /** Events are written with the version of their schema and read as the present one. */

@@ -46,7 +46,7 @@ export class ControlLoop {
     this.view = parts.view;
     const options = { ...DEFAULT_SCHEDULING, ...parts.options };
     const shared = { ...parts, observer: parts.observer ?? {}, options };
-    const assumptions = new Assumptions(parts.view.cluster, (nodeId) => this.scheduler.claimFailed(nodeId));
+    const assumptions = new Assumptions(parts.view, (nodeId) => this.scheduler.claimFailed(nodeId));
     const evaluator = new Evaluator({ ...shared, assumptions });
     this.scheduler = new Scheduler({ ...shared, evaluator });
     this.releaser = new CapacityReleaser(shared);

@@ -10,13 +10,13 @@ export class Assumptions {
 
   /** `failed` hears on which node there is room again because a reservation came to nothing. */
   constructor(
-    private readonly cluster: ClusterState,
+    private readonly view: { readonly cluster: ClusterState },
     private readonly failed: (nodeId: string) => void = () => undefined,
   ) {}
 
   /** Takes the reservation for granted until `held` says whether the ledger has it. */
   add(reservation: AssumedReservation, held: Promise<boolean>): void {
-    assume(this.cluster, reservation);
+    assume(this.view.cluster, reservation);
     const settled = held.then(
       (isHeld) => this.settle(reservation, isHeld),
       () => this.settle(reservation, false),
@@ -37,7 +37,7 @@ export class Assumptions {
   private settle({ executionId, nodeId }: AssumedReservation, held: boolean): boolean {
     this.open.delete(executionId);
     if (held) return true;
-    unassume(this.cluster, executionId);
+    unassume(this.view.cluster, executionId);
     this.failed(nodeId);
     return false;
   }

@@ -2,7 +2,7 @@ import type { Timers, Millis } from '#kernel';
 import type { RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX } from '#jobs';
 import type { ClusterState, LiveExecution } from '#placement';
-import type { ClusterView } from './cluster-view.js';
+import type { ClusterView, ViewFollower } from './cluster-view.js';
 
 /**
  * Everything that must be on a node now, and the point of the log at which that set last changed: the same in whichever
@@ -29,27 +29,27 @@ const TURNS: ReadonlySet<string> = new Set([
 
 /**
  * Tells each node's agent what to run, as soon as it changes: the desired state is in the log, and an agent that was away
- * finds it when it asks again. It follows the view from the log's beginning, so it is made before the view starts.
+ * finds it when it asks again. It follows the view from the log's beginning or a snapshot, so it is made before the view
+ * starts.
  *
  * An agent ends what it is not told to run, so an old set would do harm: one that asks for the first time, or that knows a
  * newer set from another process, is answered when this view has caught up with all that is stored.
  */
-export class AssignmentBoard {
+export class AssignmentBoard implements ViewFollower {
+  readonly name = 'assignments';
   private readonly revisions = new Map<string, bigint>();
   private readonly nodeOf = new Map<string, string>();
   private readonly waiters = new Map<string, Set<() => void>>();
-  private readonly stopFollowing: () => void;
 
   constructor(
     private readonly view: ClusterView,
     private readonly timers: Timers,
   ) {
-    this.stopFollowing = view.follow((event) => this.hear(event));
+    view.follow(this);
   }
 
   /** Ends every wait. */
   stop(): void {
-    this.stopFollowing();
     for (const nodeId of [...this.waiters.keys()]) this.wake(nodeId);
   }
 
@@ -88,7 +88,19 @@ export class AssignmentBoard {
     });
   }
 
-  private hear(event: RecordedEvent): void {
+  /** When each node's set last changed; where each execution is stands in the cluster. */
+  lines(): Iterable<unknown> {
+    return this.revisions.entries().map(([nodeId, position]) => [nodeId, String(position)]);
+  }
+
+  begin(lines: readonly unknown[]): void {
+    for (const [nodeId, position] of lines as readonly [string, string][]) this.revisions.set(nodeId, BigInt(position));
+    for (const [nodeId, executions] of this.view.cluster.live) {
+      for (const executionId of executions.keys()) this.nodeOf.set(executionId, nodeId);
+    }
+  }
+
+  hear(event: RecordedEvent): void {
     if (event.type === 'ExecutionReserved') {
       const { executionId, nodeId } = event.data as { executionId: string; nodeId: string };
       this.nodeOf.set(executionId, nodeId);
