@@ -34,7 +34,7 @@ export class Lifecycle {
   constructor(private readonly parts: Parts) {
     const { config, store, clock, timers, log, projections } = parts;
     const url = config.databaseUrl;
-    this.positions = new ProjectionPositions({ url, timers });
+    this.positions = new ProjectionPositions({ url, timers, onWait: (position) => this.runner?.hurry(position) });
     this.presence = new PostgresPresenceStore(parts.readStore, clock, timers, log);
     this.answers = new PostgresIdempotencyStore(parts.readStore, clock);
     this.progress = new ProgressStore(parts.readStore, clock, timers, log);

@@ -1,4 +1,5 @@
 import { START } from '#event-store';
+import type { Millis, Timers } from '#kernel';
 import type { Position, RecordedEvent } from '#event-store';
 
 /** Events to apply, and the position up to which everything was considered once they are. */
@@ -12,10 +13,13 @@ export class Inbox {
   private waiting: RecordedEvent[] = [];
   private considered: Position = START;
   private taken: Position = START;
+  /** Somebody waits for everything up to here. */
+  private wanted: Position = START;
   private closed = false;
   private nudged = false;
   private onWork: (() => void) | undefined;
   private onRoom: (() => void) | undefined;
+  private onDue: (() => void) | undefined;
 
   /** `limit`: events that may wait before `put` holds the subscription back. */
   constructor(private readonly limit: number) {}
@@ -26,7 +30,7 @@ export class Inbox {
 
   put(event: RecordedEvent): void | Promise<void> {
     this.waiting.push(event);
-    this.onWork?.();
+    this.tell();
     if (this.waiting.length < this.limit || this.closed) return;
     return new Promise((resolve) => (this.onRoom = resolve));
   }
@@ -34,7 +38,26 @@ export class Inbox {
   /** Everything up to here was considered. */
   passed(position: Position): void {
     if (position > this.considered) this.considered = position;
-    this.onWork?.();
+    this.tell();
+  }
+
+  /** Somebody waits for everything up to the position: what gathers is due as soon as that is here. */
+  want(position: Position): void {
+    if (position > this.wanted) this.wanted = position;
+    this.tell();
+  }
+
+  /** Resolves after `span` milliseconds, or before when what waits is due: wanted, or half of the limit. */
+  async gather(timers: Timers, span: Millis): Promise<void> {
+    if (this.due) return;
+    await new Promise<void>((resolve) => {
+      const timer = timers.after(span, resolve);
+      this.onDue = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.onDue = undefined;
   }
 
   /** The next delivery of at most `most` events, as soon as there is one; undefined when the inbox is closed. */
@@ -57,13 +80,24 @@ export class Inbox {
   /** Makes a waiting `take` answer, with no events if there are none. */
   nudge(): void {
     this.nudged = true;
-    this.onWork?.();
+    this.tell();
   }
 
   /** Ends a waiting `take` and lets go of a subscription that is held back. */
   close(): void {
     this.closed = true;
-    this.onWork?.();
+    this.tell();
     this.onRoom?.();
+  }
+
+  private get due(): boolean {
+    if (this.closed || this.nudged || this.waiting.length >= this.limit / 2) return true;
+    const last = this.waiting.at(-1)?.position ?? START;
+    return this.wanted > this.taken && (last >= this.wanted || this.considered >= this.wanted);
+  }
+
+  private tell(): void {
+    this.onWork?.();
+    if (this.due) this.onDue?.();
   }
 }

@@ -8,6 +8,8 @@ import type { Position } from '#event-store';
 export interface ProjectionPositionsOptions {
   readonly url: string;
   readonly timers: Timers;
+  /** Told of each position that somebody begins to wait for: what runs the projections in this process need not pause. */
+  readonly onWait?: (position: Position) => void;
 }
 
 interface Waiter {
@@ -84,6 +86,7 @@ export class ProjectionPositions {
         },
       };
       this.waiters.add(waiter);
+      this.options.onWait?.(position);
     });
   }
 

@@ -120,6 +120,11 @@ export class ProjectionRunner {
     await this.pool.end();
   }
 
+  /** A reader waits until the projections have passed the position: they do as soon as they can. */
+  hurry(position: Position): void {
+    this.session?.hurry(position);
+  }
+
   state(): RunnerState {
     const projections = this.session?.projections ?? [];
     return {

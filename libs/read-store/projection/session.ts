@@ -41,15 +41,14 @@ export interface Outdated {
 }
 
 const FLUSH_DELAY: Millis = 1000;
-/** After a batch of more events than this the next one gathers for a moment: more are then on their way. */
-const FEW_EVENTS = 4;
-const GATHER: Millis = 10;
+/** How long the next batch gathers after one was committed. */
+const GATHER: Millis = 50;
 
 /**
  * One leader's work from one reading of the checkpoints: a single subscription from the lowest checkpoint feeds all
- * projections. While a batch is being committed the next one gathers, and for a moment longer when that batch was not
- * small: a transaction costs much the same for one event as for fifty. So batches grow with the load, and there is no
- * delay without it.
+ * projections. While a batch is being committed the next one gathers, and for a moment longer: a transaction costs much
+ * the same for one event as for fifty, and an event seldom comes alone. What comes after a pause is applied at once, and
+ * so is what a reader waits for.
  *
  * Modes: *opening*, which makes missing tables and refuses a checkpoint ahead of the log; *running*, which ends with
  * `close`, or with the first fault that concerns more than one projection. A session never recovers: the runner opens
@@ -63,8 +62,6 @@ export class ProjectionSession {
   private flushTimer: Timer | undefined;
   private flushDue = false;
   private fault: Error | undefined;
-  /** Ends the gathering before its time. */
-  private gathered: (() => void) | undefined;
   private closed = false;
   private connected = false;
   private following = false;
@@ -116,7 +113,7 @@ export class ProjectionSession {
         if (this.flushDue) await this.flush();
         await this.tellPassed(delivery.upTo);
         this.scheduleFlush();
-        if (delivery.events.length > FEW_EVENTS && this.inbox.size < this.options.batchSize) await this.gather();
+        if (delivery.events.length > 0) await this.inbox.gather(this.options.timers, GATHER);
       }
     } catch (error) {
       this.fault ??= error instanceof Error ? error : new Error(String(error));
@@ -128,19 +125,11 @@ export class ProjectionSession {
   close(): void {
     this.closed = true;
     this.inbox.close();
-    this.gathered?.();
   }
 
-  private async gather(): Promise<void> {
-    if (this.closed) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.options.timers.after(GATHER, resolve);
-      this.gathered = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-    this.gathered = undefined;
+  /** A reader waits until the projections have passed the position. */
+  hurry(position: Position): void {
+    this.inbox.want(position);
   }
 
   private subscribe(): void {
