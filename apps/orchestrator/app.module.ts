@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import type { DynamicModule, Provider } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { GraphQLModule } from '@nestjs/graphql';
 import { DataSource } from 'typeorm';
@@ -14,7 +14,8 @@ import { NodesApiModule, PRESENCE_SINK } from '#nodes/api';
 import type { PresenceSink } from '#nodes/api';
 import { NodeQueries } from '#nodes/read';
 import { NODE_COMMANDS } from '#nodes/write';
-import { AuthGuard, EventStreams, IdempotencyInterceptor, MinPositionInterceptor, ProblemFilter } from '#platform/http';
+import { TokenVerifier } from '#platform/auth';
+import { AuthGuard, EventStreams, MinPositionGuard, ProblemFilter } from '#platform/http';
 import { ANSWERS, CLOCK, EVENT_STORE, IDS, LOGGER, POSITION_WAITER, SIGNING_SECRET, TIMERS } from '#platform/ports';
 import type { PositionWaiter } from '#platform/ports';
 import { projectStream } from '#projects';
@@ -44,6 +45,7 @@ const own = (parts: Parts, lifecycle: Lifecycle): Provider[] => [
   { provide: LOGGER, useValue: parts.log },
   { provide: EVENT_STORE, useValue: parts.store },
   { provide: SIGNING_SECRET, useValue: parts.config.secret },
+  { provide: TokenVerifier, useValue: parts.tokens },
   EventStreams,
 ];
 
@@ -102,7 +104,7 @@ export class AppModule {
       imports: [
         PortsModule.of(parts, lifecycle),
         CqrsModule.forRoot(),
-        GraphQLModule.forRoot(graphqlOptions(parts.config.secret, parts.clock)),
+        GraphQLModule.forRoot(graphqlOptions(parts.tokens, parts.clock)),
         JobsApiModule,
         NodesApiModule,
         ProjectsApiModule,
@@ -117,9 +119,8 @@ export class AppModule {
       ],
       providers: [
         { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: APP_GUARD, useClass: MinPositionGuard },
         { provide: APP_FILTER, useClass: ProblemFilter },
-        { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
-        { provide: APP_INTERCEPTOR, useClass: MinPositionInterceptor },
       ],
     };
   }

@@ -12,6 +12,7 @@ import type { Clock, Decider, Ids, Timers } from '#kernel';
 import { nodeDecider } from '#nodes';
 import { nodeEntities, nodesProjection } from '#nodes/read';
 import type { NodeCommands } from '#nodes/write';
+import { TokenVerifier } from '#platform/auth';
 import { createLogger } from '#platform/logging';
 import type { Logger } from '#platform/logging';
 import { projectDecider } from '#projects';
@@ -31,6 +32,7 @@ export interface Parts {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly tokens: TokenVerifier;
   readonly store: ConnectedEventStore;
   readonly jobs: JobCommands;
   readonly nodes: NodeCommands;
@@ -57,6 +59,7 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     ids,
     log,
     metrics: new Metrics(),
+    tokens: new TokenVerifier(config.secret),
     store,
     jobs: new CommandHandler(versioned(jobDecider), store, ids),
     nodes: new CommandHandler(versioned(nodeDecider), store, ids),

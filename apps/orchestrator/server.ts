@@ -68,7 +68,7 @@ const createApp = async (parts: Parts, lifecycle: Lifecycle): Promise<NestFastif
   const fastify = app.getHttpAdapter().getInstance();
   measure(fastify, parts.metrics, parts.clock);
   gate(fastify, () => lifecycle.serves);
-  guardGraphql(fastify, parts.config.secret, parts.clock);
+  guardGraphql(fastify, parts.tokens, parts.clock);
   document(app);
   return app;
 };

@@ -6,7 +6,7 @@ import { GraphQLError } from 'graphql';
 import { toProblem } from '#contracts';
 import type { Problem } from '#contracts';
 import type { Clock } from '#kernel';
-import { verifyToken } from '#platform/auth';
+import type { TokenVerifier } from '#platform/auth';
 import { bearerToken, problemOf } from '#platform/http';
 import { limitFields } from './limit-fields.js';
 
@@ -26,7 +26,7 @@ const DEEPEST = 8;
  * GraphQL at `/graphql`, code first; subscriptions over graphql-ws. A websocket without a valid token is refused at the
  * upgrade, where every client understands it: in the `Authorization` header, or as `?access_token=` for browsers.
  */
-export const graphqlOptions = (secret: string, clock: Clock): MercuriusDriverConfig => ({
+export const graphqlOptions = (tokens: TokenVerifier, clock: Clock): MercuriusDriverConfig => ({
   driver: MercuriusDriver,
   autoSchemaFile: true,
   sortSchema: true,
@@ -41,10 +41,10 @@ export const graphqlOptions = (secret: string, clock: Clock): MercuriusDriverCon
   subscription: {
     fullWsTransport: true,
     verifyClient: (info: Upgrade, next: (allowed: boolean, code?: number, message?: string) => void) => {
-      void callerOf(info.req, secret, clock).then((caller) => (caller ? next(true) : next(false, 401, 'Unauthorized')));
+      void callerOf(info.req, tokens, clock).then((caller) => (caller ? next(true) : next(false, 401, 'Unauthorized')));
     },
     context: async (_socket: unknown, request: FastifyRequest) => {
-      const caller = await callerOf(request.raw, secret, clock);
+      const caller = await callerOf(request.raw, tokens, clock);
       return { caller, request };
     },
   },
@@ -57,9 +57,9 @@ export const tokenOf = ({ headers, url = '/' }: Asking): string | undefined => {
   return new URLSearchParams(url.slice(url.indexOf('?') + 1)).get('access_token') ?? undefined;
 };
 
-const callerOf = (request: Asking, secret: string, clock: Clock) => {
+const callerOf = (request: Asking, tokens: TokenVerifier, clock: Clock) => {
   const token = tokenOf(request);
-  return token === undefined ? Promise.resolve(undefined) : verifyToken(secret, token, clock.now());
+  return token === undefined ? Promise.resolve(undefined) : tokens.verify(token, clock.now());
 };
 
 /** A refusal carries the same problem document as over REST; an operation that is no valid one, what is wrong with it. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { toProblem } from '#contracts';
 import type { Clock } from '#kernel';
-import { verifyToken } from '#platform/auth';
+import type { TokenVerifier } from '#platform/auth';
 import { sendProblem } from '#platform/http';
 import { tokenOf } from '../graphql/graphql-options.js';
 import type { Metrics } from '../system/metrics.js';
@@ -23,11 +23,11 @@ export const gate = (fastify: FastifyInstance, serving: () => boolean): void => 
 };
 
 /** Resolvers have their own guard; this one keeps the schema itself from strangers, however they write the path. */
-export const guardGraphql = (fastify: FastifyInstance, secret: string, clock: Clock): void => {
+export const guardGraphql = (fastify: FastifyInstance, tokens: TokenVerifier, clock: Clock): void => {
   fastify.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.url !== '/graphql') return;
     const token = tokenOf(request.raw);
-    if (token !== undefined && (await verifyToken(secret, token, clock.now()))) return;
+    if (token !== undefined && (await tokens.verify(token, clock.now()))) return;
     await sendProblem(reply, toProblem('UNAUTHENTICATED', 'GraphQL needs a valid bearer token'));
   });
 };

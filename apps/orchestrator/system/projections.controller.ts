@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ProblemException, Roles } from '#platform/http';
+import { Idempotent, ProblemException, Roles } from '#platform/http';
 import { poolOf, readProjectionStatus, rebuildProjection } from '#read-store';
 import { PARTS } from '../tokens.js';
 import type { Parts } from '../parts.js';
@@ -21,6 +21,7 @@ export class ProjectionsController {
 
   /** Answers at once; the progress is in the status. */
   @Post(':name/rebuild')
+  @Idempotent()
   @HttpCode(202)
   @Roles('operator')
   @ApiOperation({ summary: 'Fill new tables from the log beside the present ones, then switch' })

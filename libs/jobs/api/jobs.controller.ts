@@ -6,6 +6,7 @@ import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
 import {
   CurrentCaller,
+  Idempotent,
   OwnIdempotency,
   ProblemException,
   Roles,
@@ -79,6 +80,7 @@ export class JobsController {
   }
 
   @Post(':id/cancel')
+  @Idempotent()
   @HttpCode(200)
   @ApiOperation({ summary: 'Cancel a job; what runs is stopped on its node' })
   cancel(
@@ -93,6 +95,7 @@ export class JobsController {
   }
 
   @Post(':id/pause')
+  @Idempotent()
   @HttpCode(200)
   @ApiOperation({ summary: 'Hold a job: nothing new starts, what runs is stopped in place' })
   pause(
@@ -107,6 +110,7 @@ export class JobsController {
   }
 
   @Post(':id/resume')
+  @Idempotent()
   @HttpCode(200)
   @ApiOperation({ summary: 'Let a held job go on' })
   resume(

@@ -6,6 +6,7 @@ import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
 import {
   CurrentCaller,
+  Idempotent,
   ListQuery,
   ProblemException,
   Roles,
@@ -70,6 +71,7 @@ export class NodesController {
   }
 
   @Post(':id/cordon')
+  @Idempotent()
   @HttpCode(200)
   @Roles('operator')
   @ApiOperation({ summary: 'Give the node no new work' })
@@ -84,6 +86,7 @@ export class NodesController {
   }
 
   @Post(':id/uncordon')
+  @Idempotent()
   @HttpCode(200)
   @Roles('operator')
   @ApiOperation({ summary: 'Give the node work again' })
@@ -96,6 +99,7 @@ export class NodesController {
   }
 
   @Post(':id/drain')
+  @Idempotent()
   @HttpCode(200)
   @Roles('operator')
   @ApiOperation({ summary: 'Give the node no new work and let it run empty' })

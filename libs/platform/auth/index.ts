@@ -1,3 +1,3 @@
 export { TokenVerifier } from './token-verifier.js';
-export { issueToken, ROLES, verifyToken } from './token.js';
+export { issueToken, ROLES } from './token.js';
 export type { Role, TokenClaims } from './token.js';

@@ -18,7 +18,7 @@ export class TokenVerifier {
 
   constructor(private readonly secret: string) {}
 
-  /** As `verifyToken`. */
+  /** The claims of a token that is valid now, undefined for any other text; faults are thrown. */
   async verify(token: string, now: Millis): Promise<TokenClaims | undefined> {
     const known = this.known.get(token);
     if (known && now < known.expiresAt) return known.claims;

@@ -34,11 +34,10 @@ export const issueToken = async (secret: string, claims: TokenClaims, expiresAt?
   return token.sign(keyOf(secret));
 };
 
-/** The claims of a token that this secret signed, or undefined for any other text; faults are thrown. */
-export const verifyToken = async (secret: string, token: string, now: Millis): Promise<TokenClaims | undefined> =>
-  (await readToken(secret, token, now))?.claims;
-
-/** As `verifyToken`, with the moment from which on the token is not valid any more. */
+/**
+ * The claims of a token that this secret signed, with the moment from which on it is not valid any more; undefined for any
+ * other text. Faults are thrown.
+ */
 export const readToken = async (
   secret: string,
   token: string,

@@ -4,7 +4,7 @@ import { Reflector } from '@nestjs/core';
 import type { Clock } from '#kernel';
 import { TokenVerifier } from '../auth/token-verifier.js';
 import type { Role } from '../auth/token.js';
-import { CLOCK, SIGNING_SECRET } from '../ports/tokens.js';
+import { CLOCK } from '../ports/tokens.js';
 import { ALLOWED_ROLES, PUBLIC, requestOf } from './caller.js';
 import type { AuthenticatedRequest, Caller } from './caller.js';
 import { ProblemException } from './problem-exception.js';
@@ -12,15 +12,11 @@ import { ProblemException } from './problem-exception.js';
 /** Lets nothing through without a valid token, except what is marked public; then looks at the role. */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  private readonly tokens: TokenVerifier;
-
   constructor(
     private readonly reflector: Reflector,
-    @Inject(SIGNING_SECRET) secret: string,
+    private readonly tokens: TokenVerifier,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {
-    this.tokens = new TokenVerifier(secret);
-  }
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Inject, Injectable, SetMetadata } from '@nestjs/common';
+import { Inject, Injectable, SetMetadata, UseInterceptors, applyDecorators } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { from, lastValueFrom, of } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -13,11 +12,6 @@ import type { AuthenticatedRequest } from './caller.js';
 import { idempotencyKeyOf } from './idempotency-key.js';
 import { ProblemException } from './problem-exception.js';
 
-const OWN = 'escalon:own-idempotency';
-
-/** The handler is safe to repeat by itself, or its answer is a secret that is kept nowhere: nothing is remembered. */
-export const OwnIdempotency = (): MethodDecorator & ClassDecorator => SetMetadata(OWN, true);
-
 /** Headers that belong to an answer. */
 const KEPT_HEADERS = ['etag', 'escalon-position', 'location'] as const;
 
@@ -27,25 +21,21 @@ interface Kept {
 }
 
 /**
- * A POST with an `Idempotency-Key` runs once: repeated, it gets the answer of the first, with `Idempotency-Replayed`;
+ * A request with an `Idempotency-Key` runs once: repeated, it gets the answer of the first, with `Idempotency-Replayed`;
  * while the first still runs, 409; for another request, 422. A refusal has changed nothing and leaves the key free.
  */
 @Injectable()
-export class IdempotencyInterceptor implements NestInterceptor {
+class IdempotencyInterceptor implements NestInterceptor {
   constructor(
-    private readonly reflector: Reflector,
     @Inject(ANSWERS) private readonly answers: Answers,
     @Inject(LOGGER) private readonly log: Logger,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    if (context.getType() !== 'http') return next.handle();
     const request = requestOf(context);
     const header = request.headers['idempotency-key'];
-    if (request.method !== 'POST' || header === undefined) return next.handle();
+    if (header === undefined) return next.handle();
     const key = keyOf(request, idempotencyKeyOf(String(header)) ?? '');
-    const targets = [context.getHandler(), context.getClass()];
-    if (this.reflector.getAllAndOverride<boolean | undefined>(OWN, targets)) return next.handle();
     const outcome = await this.answers.begin(key);
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     switch (outcome.kind) {
@@ -85,6 +75,16 @@ export class IdempotencyInterceptor implements NestInterceptor {
     }
   }
 }
+
+/** Which part sees to it that a repeated request does nothing twice: every POST says so. */
+export const REPEATS = 'escalon:repeats';
+
+/** The handler runs once for each `Idempotency-Key`. */
+export const Idempotent = (): MethodDecorator =>
+  applyDecorators(SetMetadata(REPEATS, 'answers'), UseInterceptors(IdempotencyInterceptor));
+
+/** The handler is safe to repeat by itself, or its answer is a secret that is kept nowhere: nothing is remembered. */
+export const OwnIdempotency = (): MethodDecorator & ClassDecorator => SetMetadata(REPEATS, 'handler');
 
 const keyOf = (request: AuthenticatedRequest, key: string): AnswerKey => {
   const said = JSON.stringify([request.method, request.url, request.headers['if-match'], request.body]);
