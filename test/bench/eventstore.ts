@@ -4,11 +4,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { END, EventStoreDBClient, START, jsonEvent } from '@eventstore/db-client';
+import { EventStoreDBClient, START as LOG_START, jsonEvent } from '@eventstore/db-client';
+import { START, connectEventStore } from '#event-store';
+import type { ConnectedEventStore, NewEvent } from '#event-store';
+import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
 import type { BenchResult } from './bench-result.js';
+import { quantile } from './measures.js';
 
-/* The embedded event store as its users meet it: the official client here, the server in a process of its own, every
- * append on disk before it is answered. Client and server share the machine's cores. */
+/* The embedded event store as the control plane meets it: Escalon's client here, the server in a process of its own, every
+ * append on disk before it is answered. Two rows have EventStoreDB's own client instead, which other programs use. Client
+ * and server share the machine's cores. */
 
 interface Measured {
   /** Milliseconds. */
@@ -19,9 +24,13 @@ interface Measured {
 }
 
 interface Target {
-  readonly client: EventStoreDBClient;
+  readonly store: ConnectedEventStore;
+  readonly official: EventStoreDBClient;
   readonly pid: number;
 }
+
+/** Appends one event to a stream. */
+type Append = (stream: string, event: NewEvent) => Promise<void>;
 
 const APPENDS: readonly (readonly [inFlight: number, count: number])[] = [
   [1, 2_000],
@@ -39,10 +48,13 @@ export const benchEventStore = async (): Promise<BenchResult> => {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
-    const port = await portOf(child);
-    const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`);
-    const rows = await measureAll({ client, pid: child.pid! });
-    await client.dispose();
+    const connectionString = `esdb://127.0.0.1:${await portOf(child)}?tls=false`;
+    const [clock, timers, random] = [systemClock, systemTimers, systemRandom];
+    const store = connectEventStore({ connectionString, clock, timers, random, maxInFlight: 256 });
+    const official = EventStoreDBClient.connectionString(connectionString);
+    const rows = await measureAll({ store, official, pid: child.pid! });
+    await store.close();
+    await official.dispose();
     return { name: 'event store', rows, notes: notes() };
   } finally {
     child.kill('SIGTERM');
@@ -60,31 +72,52 @@ const portOf = async (child: ChildProcess): Promise<number> => {
 };
 
 const measureAll = async (target: Target): Promise<BenchResult['rows']> => {
-  await appendMany(target.client, 64, 5_000);
+  const ours = appendWith(target.store);
+  await appendMany(ours, 64, 5_000);
   const rows: BenchResult['rows'] = [];
-  for (const [inFlight, count] of APPENDS) rows.push(await benchAppends(target, inFlight, count));
-  rows.push(await benchRead(target), await benchCatchUp(target), await benchLive(target));
+  for (const [inFlight, count] of APPENDS) rows.push(await benchAppends(target, ours, inFlight, count));
+  rows.push(await benchRead(target), await benchCatchUp(target), await benchLive(target, ours));
+  const theirs: Append = async (stream, event) => {
+    await target.official.appendToStream(stream, jsonEvent({ ...event, data: { ...event.data } } as never));
+  };
+  await appendMany(theirs, 64, 5_000);
+  rows.push(await benchAppends(target, theirs, 64, 30_000, "EventStoreDB's client: "), await benchOfficialRead(target));
   return rows;
 };
 
-const benchAppends = async (target: Target, inFlight: number, count: number): Promise<BenchResult['rows'][number]> => {
+/** Each append names the revision that it expects, as all of Escalon's do. */
+const appendWith = (store: ConnectedEventStore): Append => {
+  const revisions = new Map<string, bigint>();
+  return async (stream, event) => {
+    const result = await store.append(stream, [event], revisions.get(stream) ?? 'none');
+    if (result.kind === 'conflict') throw new Error(`${stream} has another writer`);
+    revisions.set(stream, result.revision);
+  };
+};
+
+const benchAppends = async (
+  target: Target,
+  append: Append,
+  inFlight: number,
+  count: number,
+  client = '',
+): Promise<BenchResult['rows'][number]> => {
   let latencies: number[] = [];
   const measured = await measure(target, async () => {
-    latencies = await appendMany(target.client, inFlight, count);
+    latencies = await appendMany(append, inFlight, count);
   });
-  const sorted = latencies.toSorted((a, b) => a - b);
-  const at = (share: number): string => sorted[Math.floor(share * (count - 1))]!.toFixed(2);
-  return row(`append, ${inFlight} in flight`, count, measured, { 'p50 ms': at(0.5), 'p99 ms': at(0.99) });
+  const at = (share: number): string => quantile(latencies, share).toFixed(2);
+  return row(`${client}append, ${inFlight} in flight`, count, measured, { 'p50 ms': at(0.5), 'p99 ms': at(0.99) });
 };
 
 /** Appends of one event each, spread over many streams; returns how long each took. */
-const appendMany = async (client: EventStoreDBClient, inFlight: number, count: number): Promise<number[]> => {
+const appendMany = async (append: Append, inFlight: number, count: number): Promise<number[]> => {
   const latencies: number[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let n = next++; n < count; n = next++) {
       const began = performance.now();
-      await client.appendToStream(`job-${n % STREAMS}`, sample(n));
+      await append(`job-${n % STREAMS}`, sample(n));
       latencies.push(performance.now() - began);
     }
   };
@@ -92,47 +125,58 @@ const appendMany = async (client: EventStoreDBClient, inFlight: number, count: n
   return latencies;
 };
 
-const sample = (n: number) =>
-  jsonEvent({
-    type: 'JobSubmitted',
-    data: { jobId: `job-${n}`, name: 'primes', project: 'demo', priority: 50, text: 'x'.repeat(150) },
-    metadata: { $correlationId: '01890a5d-ac96-774b-bcce-b302099a8057', schemaVersion: 1 },
-  });
+const sample = (n: number): NewEvent => ({
+  id: systemIds.next(),
+  type: 'JobSubmitted',
+  data: { jobId: `job-${n}`, name: 'primes', project: 'demo', priority: 50, text: 'x'.repeat(150) },
+  metadata: { $correlationId: '01890a5d-ac96-774b-bcce-b302099a8057', schemaVersion: 1, actor: 'ada' },
+});
 
 const benchRead = async (target: Target): Promise<BenchResult['rows'][number]> => {
   let count = 0;
   const measured = await measure(target, async () => {
-    for await (const _ of target.client.readAll({ fromPosition: START })) count += 1;
+    for await (const _ of target.store.readAll({ after: START })) count += 1;
   });
-  return row('read $all', count, measured);
+  return row('read all', count, measured);
+};
+
+const benchOfficialRead = async ({ official, ...target }: Target): Promise<BenchResult['rows'][number]> => {
+  let count = 0;
+  const measured = await measure({ official, ...target }, async () => {
+    for await (const _ of official.readAll({ fromPosition: LOG_START })) count += 1;
+  });
+  return row("EventStoreDB's client: read $all", count, measured);
 };
 
 const benchCatchUp = async (target: Target): Promise<BenchResult['rows'][number]> => {
   let count = 0;
   const measured = await measure(target, async () => {
-    const subscription = target.client.subscribeToAll({ fromPosition: START });
-    subscription.on('data', () => (count += 1));
-    await new Promise((resolve, reject) => subscription.once('caughtUp', resolve).once('error', reject));
-    await subscription.unsubscribe();
+    await new Promise<void>((resolve, reject) => {
+      const event = (): void => void (count += 1);
+      const subscription = target.store.subscribe(
+        { after: START },
+        { event, caughtUp: () => void subscription.stop().then(resolve, reject), failed: reject },
+      );
+    });
   });
-  return row('subscribe to $all, catching up', count, measured);
+  return row('subscribe, catching up', count, measured);
 };
 
 /** Appends and one live subscription to what they store, both in this process. */
-const benchLive = async (target: Target): Promise<BenchResult['rows'][number]> => {
-  const subscription = target.client.subscribeToAll({ fromPosition: END });
-  await new Promise((resolve, reject) => subscription.once('caughtUp', resolve).once('error', reject).resume());
+const benchLive = async (target: Target, append: Append): Promise<BenchResult['rows'][number]> => {
+  const after = await target.store.head();
   let count = 0;
-  const delivered = new Promise<void>((resolve) => {
-    subscription.on('data', () => {
-      count += 1;
-      if (count === LIVE_EVENTS) resolve();
-    });
-  });
+  let allDelivered = (): void => undefined;
+  const delivered = new Promise<void>((resolve) => (allDelivered = resolve));
+  const event = (): void => {
+    count += 1;
+    if (count === LIVE_EVENTS) allDelivered();
+  };
+  const subscription = target.store.subscribe({ after }, { event });
   const measured = await measure(target, async () => {
-    await Promise.all([appendMany(target.client, 256, LIVE_EVENTS), delivered]);
+    await Promise.all([appendMany(append, 256, LIVE_EVENTS), delivered]);
   });
-  await subscription.unsubscribe();
+  await subscription.stop();
   return row('append and receive live, 256 in flight', count, measured);
 };
 

@@ -1,20 +1,11 @@
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import { MAX_APPEND_BYTES } from '../limits.js';
-import { EventTooLarge } from '../port.js';
+import { unknown } from './append-answers.js';
+import { appendMessages } from './append-messages.js';
 import { Stalled } from './patience.js';
-import { appendMessages } from './requests.js';
-import type { Random, Timers } from '#kernel';
+import type { Timers } from '#kernel';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
-import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
+import type { AppendAnswer, TryOutcome } from './append-answers.js';
+import type { AppendRequest } from './append-messages.js';
 import type { Channel, Connection } from './connection.js';
-import type { AppendRequest } from './requests.js';
-
-/** What became of one try. `unknown`: it may be stored, it may be stored later, or never. */
-export type TryOutcome =
-  | { readonly kind: 'stored'; readonly revision: bigint; readonly position: bigint | undefined }
-  | { readonly kind: 'conflict'; readonly actual: bigint | 'none' }
-  | { readonly kind: 'refused'; readonly error: Error }
-  | { readonly kind: 'unknown'; readonly error: Error };
 
 /**
  * Sends appends over one BatchAppend stream and matches the answers. Each stream has a table of its own, so what happens
@@ -25,17 +16,18 @@ export type TryOutcome =
  */
 export class BatchStream {
   private opening: Promise<OpenStream> | undefined;
+  private sent = 0;
 
   constructor(
     private readonly connection: Connection,
     private readonly timers: Timers,
-    private readonly random: Random,
   ) {}
 
   /** Never rejects. Ends as `unknown` when no answer came within `limit` milliseconds. */
   async send(request: AppendRequest, limit: number): Promise<TryOutcome> {
     return new Promise((resolve) => {
-      const correlationId = randomUuid(this.random);
+      this.sent += 1;
+      const correlationId = correlationIdOf(this.sent);
       let stream: OpenStream | undefined;
       let answersBefore = 0;
       let settled = false;
@@ -83,7 +75,7 @@ export class BatchStream {
   }
 
   private begin(channel: Channel, ended: () => void): OpenStream {
-    const call = channel.streams.batchAppend(...channel.callArguments());
+    const call = channel.appends();
     const waiting = new Map<string, (outcome: TryOutcome) => void>();
     const lost = (error: Error): void => {
       ended();
@@ -103,13 +95,12 @@ export class BatchStream {
         call.cancel();
       },
     };
-    call.on('data', (answer: BatchAppendResp) => {
-      const id = answer.getCorrelationId()?.getString() ?? '';
-      const settle = waiting.get(id);
-      waiting.delete(id);
+    call.on('data', ({ correlationId, outcome }: AppendAnswer) => {
+      const settle = waiting.get(correlationId);
+      waiting.delete(correlationId);
       stream.answers += 1;
       this.connection.answered();
-      settle?.(outcomeOf(answer));
+      settle?.(outcome);
     });
     call.on('error', (error: Error) => {
       if (!givenUp) channel.failed(error);
@@ -121,61 +112,14 @@ export class BatchStream {
 }
 
 interface OpenStream {
-  readonly call: ClientDuplexStream<BatchAppendReq, BatchAppendResp>;
+  readonly call: ClientDuplexStream<Buffer, AppendAnswer>;
   readonly waiting: Map<string, (outcome: TryOutcome) => void>;
   /** How many answers came on this stream. */
   answers: number;
   readonly giveUp: (error: Error) => void;
 }
 
-const unknown = (error: Error): TryOutcome => ({ kind: 'unknown', error });
-
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
-const outcomeOf = (answer: BatchAppendResp): TryOutcome => {
-  const success = answer.getSuccess();
-  if (!success) return failureOf(answer);
-  const position = success.getPosition();
-  return {
-    kind: 'stored',
-    revision: BigInt(success.getCurrentRevision()),
-    position: position && BigInt(position.getCommitPosition()),
-  };
-};
-
-/** What a refusal means. All that does not say for certain that nothing was stored is unknown. */
-const failureOf = (answer: BatchAppendResp): TryOutcome => {
-  const failure = answer.getError();
-  const details = failure?.getDetails();
-  const type = details?.getTypeName() ?? '';
-  const message = failure?.getMessage() ?? 'the server refused the append without a reason';
-  switch (type) {
-    case 'event_store.client.WrongExpectedVersion': {
-      const wrong = details?.unpack((bytes) => shared.WrongExpectedVersion.deserializeBinary(bytes), type);
-      return {
-        kind: 'conflict',
-        actual: wrong?.hasCurrentStreamRevision() ? BigInt(wrong.getCurrentStreamRevision()) : 'none',
-      };
-    }
-    case 'event_store.client.MaximumAppendSizeExceeded': {
-      const exceeded = details?.unpack((bytes) => shared.MaximumAppendSizeExceeded.deserializeBinary(bytes), type);
-      const limit = exceeded?.getMaxappendsize() ?? MAX_APPEND_BYTES;
-      return { kind: 'refused', error: new EventTooLarge(limit + 1, limit) };
-    }
-    case 'event_store.client.StreamDeleted':
-    case 'event_store.client.AccessDenied':
-    case 'event_store.client.BadRequest':
-      return { kind: 'refused', error: new Error(`${type.replace('event_store.client.', '')}: ${message}`) };
-    default:
-      return unknown(new Error(`${type.replace('event_store.client.', '')}: ${message}`));
-  }
-};
-
-/** A version 4 UUID; it only needs to differ from the others on the same stream. */
-const randomUuid = (random: Random): string => {
-  const hex = (digits: number): string =>
-    Math.floor(random.next() * 16 ** digits)
-      .toString(16)
-      .padStart(digits, '0');
-  return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(6)}${hex(6)}`;
-};
+/** In the form of a UUID, which is all that the protocol asks for; no two of a stream are the same. */
+const correlationIdOf = (count: number): string => `00000000-0000-4000-a000-${count.toString(16).padStart(12, '0')}`;

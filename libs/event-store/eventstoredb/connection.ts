@@ -1,10 +1,12 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import type { CallOptions, ClientReadableStream, Metadata } from '@grpc/grpc-js';
+import type { CallOptions, ClientDuplexStream, ClientReadableStream, Metadata } from '@grpc/grpc-js';
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { EventStoreUnavailable } from '../port.js';
+import { readAppendAnswer } from './append-answers.js';
 import { Stalled } from './patience.js';
+import type { AppendAnswer } from './append-answers.js';
 import type { Health } from './health.js';
 
 /** `close` was called: nothing is tried again. */
@@ -15,16 +17,16 @@ export class ConnectionClosed extends EventStoreUnavailable {
 }
 
 const READ = '/event_store.client.streams.Streams/Read';
+const BATCH_APPEND = '/event_store.client.streams.Streams/BatchAppend';
 const serialized = (request: ReadReq): Buffer => Buffer.from(request.serializeBinary());
 const asTheyCame = (bytes: Buffer): Buffer => bytes;
 
-/** The generated calls of the Streams service on one channel. */
+/** The calls of the Streams service on one channel. */
 export interface Channel {
-  readonly streams: StreamsClient;
+  /** Takes messages of `appendMessages`. */
+  appends(): ClientDuplexStream<Buffer, AppendAnswer>;
   /** The answers as they came: `AnswerDecoder` reads them. */
   read(request: ReadReq): ClientReadableStream<Buffer>;
-  /** Credentials and header of a call, without a deadline: our own timers bound every wait. */
-  callArguments(): [Metadata, CallOptions];
   /** Tells that a call failed, so that a lost or silent connection is made anew (to the leader, when the error names it). */
   failed(error: Error): void;
 }
@@ -54,12 +56,12 @@ export class Connection {
     try {
       const streams = await client['execute'](streamsGrpc.StreamsClient, 'Streams', (made) => Promise.resolve(made));
       this.streams = streams;
+      // Credentials and header, without a deadline: our own timers bound every wait.
       const callArguments = (): [Metadata, CallOptions] =>
         client['callArguments']({ requiresLeader: true }, { deadline: Infinity });
       return {
-        streams,
+        appends: () => streams.makeBidiStreamRequest(BATCH_APPEND, asTheyCame, readAppendAnswer, ...callArguments()),
         read: (request) => streams.makeServerStreamRequest(READ, serialized, asTheyCame, request, ...callArguments()),
-        callArguments,
         failed: (error) => this.failed(client, streams, error),
       };
     } catch (error) {

@@ -2,9 +2,8 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { encodeEvents } from '../limits.js';
 import { AnswerDecoder } from './records.js';
-import { appendMessages, streamRequest, subscribeRequest } from './requests.js';
+import { streamRequest, subscribeRequest } from './requests.js';
 import type { RecordedEvent } from '../port.js';
 
 /** Beyond what a double can hold exactly. */
@@ -116,28 +115,8 @@ describe('AnswerDecoder', () => {
 
 describe('requests', () => {
   it('carry big revisions and positions exactly', () => {
-    const [event] = encodeEvents([
-      {
-        id: '018f0000-0000-7000-8000-000000000001',
-        type: 'Said',
-        data: {},
-        metadata: { schemaVersion: 1, actor: 'a' },
-      },
-    ]);
-    if (!event) throw new Error('no event');
-    const [message] = appendMessages({ stream: 's', events: [event], expected: BIG }, event.id);
-    expect(message?.getOptions()?.getStreamPosition()).toBe('9007199254740993');
     expect(streamRequest('s', { from: BIG }, 10, false).getOptions()?.getStream()?.getRevision()).toBe(String(BIG));
     const all = subscribeRequest(BIG, undefined).getOptions()?.getAll();
     expect(all?.getPosition()?.getCommitPosition()).toBe(String(BIG));
-  });
-
-  it('split an append of very many events into messages, the last one marked', () => {
-    const events = Array.from({ length: 4500 }, (_, n) => ({ id: `${n}`, type: 'T', data: '{}', metadata: '{}' }));
-    const messages = appendMessages({ stream: 's', events, expected: 'none' }, 'c');
-    expect(messages.map((message) => message.getProposedMessagesList().length)).toEqual([2000, 2000, 500]);
-    expect(messages.map((message) => message.getIsFinal())).toEqual([false, false, true]);
-    expect(messages.map((message) => message.hasOptions())).toEqual([true, false, false]);
-    expect(messages[0]?.getOptions()?.hasNoStream()).toBe(true);
   });
 });

@@ -1,40 +1,13 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import google from 'google-protobuf/google/protobuf/empty_pb.js';
 import { START } from '../port.js';
-import type { BatchAppendReq, ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
-import type { EncodedEvent } from '../limits.js';
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { EventFilter, Position } from '../port.js';
 
 const { FORWARDS, BACKWARDS } = streams.ReadReq.Options.ReadDirection;
 
-/** Events per message of an append: keeps a message of many small events under the server's 4 MiB. */
-const EVENTS_PER_MESSAGE = 2000;
-
-export interface AppendRequest {
-  readonly stream: string;
-  readonly events: readonly EncodedEvent[];
-  readonly expected: 'none' | bigint;
-}
-
 /** Where a read of a stream starts and which way it goes. */
 export type StreamStart = { readonly from: bigint } | 'end';
-
-/** The messages of one append; the last is marked as final. Without a deadline: the server would compare it with its own clock. */
-export const appendMessages = (request: AppendRequest, correlationId: string): BatchAppendReq[] => {
-  const messages: BatchAppendReq[] = [];
-  for (let from = 0; from < request.events.length; from += EVENTS_PER_MESSAGE) {
-    const message = new streams.BatchAppendReq();
-    message.setCorrelationId(uuid(correlationId));
-    if (from === 0) message.setOptions(appendOptions(request));
-    for (const event of request.events.slice(from, from + EVENTS_PER_MESSAGE)) {
-      message.addProposedMessages(proposed(event));
-    }
-    message.setIsFinal(from + EVENTS_PER_MESSAGE >= request.events.length);
-    messages.push(message);
-  }
-  return messages;
-};
 
 export const streamRequest = (stream: string, start: StreamStart, count: number, backwards: boolean): ReadReq => {
   const place = new streams.ReadReq.Options.StreamOptions();
@@ -77,29 +50,6 @@ export const subscribeRequest = (after: Position, filter: EventFilter | undefine
   options.setSubscription(new streams.ReadReq.Options.SubscriptionOptions());
   options.setFilter(filterOptions(filter));
   return request(options);
-};
-
-const appendOptions = ({ stream, expected }: AppendRequest): BatchAppendReq.Options => {
-  const options = new streams.BatchAppendReq.Options();
-  options.setStreamIdentifier(identifier(stream));
-  if (expected === 'none') options.setNoStream(new google.Empty());
-  else options.setStreamPosition(expected.toString());
-  return options;
-};
-
-const proposed = (event: EncodedEvent): BatchAppendReq.ProposedMessage => {
-  const message = new streams.BatchAppendReq.ProposedMessage();
-  message.setId(uuid(event.id));
-  message.getMetadataMap().set('type', event.type).set('content-type', 'application/json');
-  message.setData(Buffer.from(event.data));
-  message.setCustomMetadata(Buffer.from(event.metadata));
-  return message;
-};
-
-const uuid = (id: string): InstanceType<typeof shared.UUID> => {
-  const message = new shared.UUID();
-  message.setString(id);
-  return message;
 };
 
 const identifier = (stream: string): InstanceType<typeof shared.StreamIdentifier> => {

@@ -69,7 +69,7 @@ class EventStoreDb implements ConnectedEventStore {
     this.health = new Health(serverOf(connectionString), clock, logger);
     this.writes = new Connection(connectionString, this.health);
     this.reads = new Connection(forReads(connectionString), this.health);
-    this.batches = new BatchStream(this.writes, timers, random);
+    this.batches = new BatchStream(this.writes, timers);
     this.reader = new Reader(this.reads, this.decoder, { timers, random, timeout: this.timeout });
     const maxInFlight = options.maxInFlight ?? 64;
     this.appender = new Appender(this.batches, this.reader, {

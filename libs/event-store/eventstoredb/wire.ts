@@ -87,3 +87,52 @@ export class FieldReader {
     }
   }
 }
+
+/** Builds a message in one buffer, of the size that the `sizeOf…` functions told. Field numbers are below 16. */
+export class FieldWriter {
+  readonly bytes: Buffer;
+  private at = 0;
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafe(size);
+  }
+
+  /** Begins a message within this one. */
+  open(field: number, size: number): this {
+    return this.raw((field << 3) | 2).raw(size);
+  }
+
+  /** A text or bytes, which take `size` bytes as UTF-8. */
+  text(field: number, text: string, size = text.length): this {
+    this.open(field, size);
+    // As many bytes as characters: there is nothing but ASCII in it.
+    this.at += this.bytes.write(text, this.at, size === text.length ? 'latin1' : 'utf8');
+    return this;
+  }
+
+  number(field: number, value: number | bigint): this {
+    this.raw(field << 3);
+    if (typeof value === 'number' || value <= Number.MAX_SAFE_INTEGER) return this.raw(Number(value));
+    let rest = value;
+    for (; rest >= 0x80n; rest >>= 7n) this.bytes[this.at++] = Number(rest & 0x7fn) | 0x80;
+    return this.raw(Number(rest));
+  }
+
+  private raw(value: number): this {
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 128)) this.bytes[this.at++] = (rest % 128) | 0x80;
+    this.bytes[this.at++] = rest;
+    return this;
+  }
+}
+
+/** Bytes that a number takes, without its field's. */
+export const sizeOfNumber = (value: number | bigint): number => {
+  let size = 1;
+  if (typeof value === 'bigint') for (let rest = value; rest >= 0x80n; rest >>= 7n) size += 1;
+  else for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 128)) size += 1;
+  return size;
+};
+
+/** Bytes that a field takes whose content takes `size`. */
+export const sizeOfField = (size: number): number => 1 + sizeOfNumber(size) + size;
