@@ -1,4 +1,5 @@
 import { EventStoreUnavailable, START } from '../port.js';
+import { Answers } from './answers.js';
 import { ConnectionClosed } from './connection.js';
 import { explain, isFinal } from './explain.js';
 import { Patience, within } from './patience.js';
@@ -134,15 +135,16 @@ export class Reader {
     const { timers } = this.options;
     const channel = await within(timers, silence, 'a connection', this.connection.channel());
     const call = channel.read(request);
-    // Cancelling is told as an error after the iterator has gone.
-    call.on('error', () => undefined);
-    const answers = call[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+    const answers = new Answers(call);
     try {
       for (;;) {
-        const next = await within(timers, silence, 'a read', answers.next());
-        this.connection.answered();
-        if (next.done) return;
-        yield this.decoder.decode(next.value);
+        const answer = answers.take();
+        if (answer === 'ended') return;
+        if (answer) yield this.decoder.decode(answer);
+        else {
+          await within(timers, silence, 'a read', answers.more());
+          this.connection.answered();
+        }
       }
     } catch (error) {
       channel.failed(error as Error);

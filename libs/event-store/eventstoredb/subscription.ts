@@ -1,9 +1,9 @@
 import { EventStoreUnavailable } from '../port.js';
+import { Answers } from './answers.js';
 import { within } from './patience.js';
 import { subscribeRequest } from './requests.js';
 import type { Millis, Random, Timers } from '#kernel';
-import type { ClientReadableStream } from '@grpc/grpc-js';
-import type { EventFilter, Position, Subscriber, Subscription } from '../port.js';
+import type { EventFilter, Position, RecordedEvent, Subscriber, Subscription } from '../port.js';
 import type { Connection } from './connection.js';
 import type { Reader } from './reader.js';
 import type { AnswerDecoder } from './records.js';
@@ -22,18 +22,11 @@ export interface SubscriptionOptions {
 /** The pause before a lost subscription is made again: at least this, at most ten times as much. */
 const RESUBSCRIBE_AFTER = 100;
 
-/** What the next turn of the loop has to deal with. */
-type Arrival =
-  | { readonly kind: 'answer'; readonly answer: Buffer }
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'lost'; readonly error: Error }
-  | { readonly kind: 'stopped' };
-
 /**
  * Follows the log through reconnects. Modes:
  *
  * - *Connecting*: from the last position told. Ends with a call, or with a pause and another try.
- * - *Following*: takes one answer at a time and waits for the subscriber. Ends when the call fails or ends, or when the
+ * - *Following*: takes the answers in their order and waits for the subscriber. Ends when the call fails or ends, or when the
  *   watchdog finds an event that should have come; then it is *connecting* again, and the subscriber is told that it is
  *   interrupted until the next answer.
  * - While nothing comes for `idle` ms, the *watchdog* compares the head with the last position told. A matching event in
@@ -109,9 +102,8 @@ export class EventStoreSubscription implements Subscription {
     const channel = await this.unlessStopped(connecting);
     if (!channel) return;
     const call = channel.read(subscribeRequest(this.position, filter));
-    call.on('error', () => undefined);
     try {
-      await this.take(call);
+      await this.take(new Answers(call));
     } catch (error) {
       // The reader has told of its own failures.
       if (!(error instanceof SubscriberFault || error instanceof EventStoreUnavailable)) channel.failed(error as Error);
@@ -121,26 +113,15 @@ export class EventStoreSubscription implements Subscription {
     }
   }
 
-  private async take(call: ClientReadableStream<Buffer>): Promise<void> {
-    const answers = call[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
-    let next: Promise<Arrival> | undefined;
+  private async take(answers: Answers): Promise<void> {
     while (!this.stopping) {
-      next ??= arrival(answers);
-      const arrived = await this.orIdle(next);
-      switch (arrived.kind) {
-        case 'answer':
-          next = undefined;
-          this.whole();
-          await this.hand(arrived.answer);
-          break;
-        case 'idle':
-          await this.watch(next);
-          break;
-        case 'lost':
-          throw arrived.error;
-        case 'stopped':
-          return;
-      }
+      const answer = answers.take();
+      if (answer === 'ended') throw new Error('the server ended the subscription');
+      if (answer) {
+        this.whole();
+        const told = this.hand(answer);
+        if (told) await told;
+      } else if ((await this.pauseBefore(answers)) === 'idle') await this.watch(answers);
     }
   }
 
@@ -154,14 +135,25 @@ export class EventStoreSubscription implements Subscription {
     this.subscriber.interrupted?.(false);
   }
 
-  private async hand(answer: Buffer): Promise<void> {
+  private hand(answer: Buffer): void | Promise<void> {
     const { event, checkpoint, caughtUp } = this.decoder.decode(answer);
-    if (event && event.position > this.position) {
-      await this.tell(() => this.subscriber.event(event));
-      this.position = event.position;
+    if (event) return event.position > this.position ? this.deliver(event) : undefined;
+    if (checkpoint !== undefined) return this.considered(checkpoint);
+    if (caughtUp) return this.caughtUp();
+  }
+
+  private deliver(event: RecordedEvent): void | Promise<void> {
+    const fault = (error: unknown): never => {
+      throw new SubscriberFault(error);
+    };
+    const passed = (): void => void (this.position = event.position);
+    let told: void | Promise<void>;
+    try {
+      told = this.subscriber.event(event);
+    } catch (error) {
+      return fault(error);
     }
-    if (checkpoint !== undefined) await this.considered(checkpoint);
-    if (caughtUp) await this.caughtUp();
+    return told ? told.then(passed, fault) : passed();
   }
 
   /** A server's checkpoint may lie beyond the newest event; a stored position must not, so the head bounds it. */
@@ -187,8 +179,8 @@ export class EventStoreSubscription implements Subscription {
   }
 
   /** What arrives meanwhile makes the look needless. */
-  private async watch(next: Promise<Arrival>): Promise<void> {
-    const seen = await this.unlessStopped(Promise.race([this.look(), next.then(() => undefined)]));
+  private async watch(answers: Answers): Promise<void> {
+    const seen = await this.unlessStopped(Promise.race([this.look(), answers.more().then(() => undefined)]));
     if (!seen) return;
     this.knownHead = seen.head;
     if (seen.missing === undefined) {
@@ -233,13 +225,17 @@ export class EventStoreSubscription implements Subscription {
     }
   }
 
-  private async orIdle(next: Promise<Arrival>): Promise<Arrival> {
-    const interrupted = new Promise<Arrival>((resolve) => {
-      const timer = this.options.timers.after(this.options.idle, () => resolve({ kind: 'idle' }));
-      this.wake = () => resolve({ kind: 'stopped' });
-      void next.then(() => timer.cancel());
+  /** Until there are more answers, or the call is lost; `idle` when nothing came for so long. */
+  private pauseBefore(answers: Answers): Promise<'more' | 'idle' | 'stopped'> {
+    return new Promise((resolve) => {
+      const timer = this.options.timers.after(this.options.idle, () => resolve('idle'));
+      const end = (why: 'more' | 'stopped'): void => {
+        timer.cancel();
+        resolve(why);
+      };
+      this.wake = () => end('stopped');
+      void answers.more().then(() => end('more'));
     });
-    return Promise.race([next, interrupted]);
   }
 
   private async pause(span: Millis): Promise<void> {
@@ -252,16 +248,6 @@ export class EventStoreSubscription implements Subscription {
     });
   }
 }
-
-/** The next answer as a value, so that it can be awaited more than once. */
-const arrival = (answers: AsyncIterator<Buffer, undefined>): Promise<Arrival> =>
-  answers.next().then(
-    (next): Arrival =>
-      next.done
-        ? { kind: 'lost', error: new Error('the server ended the subscription') }
-        : { kind: 'answer', answer: next.value },
-    (error: unknown): Arrival => ({ kind: 'lost', error: error as Error }),
-  );
 
 /** Tells the subscriber's own fault from one of the connection. */
 class SubscriberFault extends Error {
