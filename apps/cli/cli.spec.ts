@@ -99,9 +99,20 @@ describe('help', () => {
     const verbs = [
       ['up'],
       ['queue'],
-      ...['submit', 'wait', 'cancel', 'pause', 'resume', 'list', 'show', 'history', 'explain', 'logs', 'results'].map(
-        (verb) => ['job', verb],
-      ),
+      ...[
+        'submit',
+        'plan',
+        'wait',
+        'cancel',
+        'pause',
+        'resume',
+        'list',
+        'show',
+        'history',
+        'explain',
+        'logs',
+        'results',
+      ].map((verb) => ['job', verb]),
       ...['list', 'show', 'drain', 'cordon', 'uncordon', 'policy'].map((verb) => ['node', verb]),
       ...['export', 'replay', 'verify'].map((verb) => ['audit', verb]),
       ['whatif'],
@@ -211,7 +222,25 @@ describe('job submit', () => {
     for (const part of ['torn.yaml: ', 'inputs[0].source', 'inputs[1].source', 'absent.yaml: there is no such file']) {
       expect(ran.err).toContain(part);
     }
-    expect(server?.requests).toEqual([]);
+    expect(server?.requests.map(({ path }) => path)).not.toContain('/jobs');
+  });
+
+  it('a missing input does not hide what the server finds', async () => {
+    writeFileSync(join(folder, 'job.yaml'), `${job}inputs:\n- { source: gone.csv, path: a }\n`);
+    const errors = [{ pointer: '/count', code: 'OUT_OF_RANGE', message: 'must be 1 to 10000' }];
+    const refused = withStatus(422, { code: 'VALIDATION_FAILED', errors });
+    const ran = await cli({ 'POST /jobs/plan': refused }, 'job', 'submit', 'job.yaml');
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    expect(ran.err).toContain('inputs[0].source');
+    expect(ran.err).toContain('job.yaml: /count: must be 1 to 10000');
+    expect(server?.requests.map(({ path }) => path)).toEqual(['/jobs/plan']);
+  });
+
+  it('2 for a job that the server refuses for what it says', async () => {
+    writeFileSync(join(folder, 'job.yaml'), job);
+    const refused = withStatus(422, { code: 'PROJECT_UNKNOWN', detail: 'there is no project demo' });
+    const ran = await cli({ 'POST /jobs': refused }, 'job', 'submit', 'job.yaml');
+    expect(ran).toEqual({ code: 2, out: '', err: 'job.yaml: there is no project demo (PROJECT_UNKNOWN)\n' });
   });
 
   it('lists every mistake that the server finds, with its place, as a mistake of the file', async () => {
@@ -251,6 +280,35 @@ describe('job submit', () => {
     const ends = { items: [submitted, movement(1, 'JobCompleted', 'Completed')] };
     const answers = [withStatus(503, { code: 'NOT_READY', detail: 'starting', retryable: true }), ends];
     expect((await cli({ 'GET /jobs/j1/timeline': answers }, 'job', 'wait', 'j1')).code).toBe(0);
+  });
+});
+
+describe('job plan', () => {
+  const planned = (outcome: string) => ({ outcome, explanation: ['Because.'], ranking: [], warnings: ['odd'] });
+
+  it('A-20 says what would happen, and stores nothing', async () => {
+    writeFileSync(join(folder, 'in.csv'), 'a\n');
+    writeFileSync(join(folder, 'job.yaml'), 'name: a\ninputs: [ { source: in.csv, path: in.csv } ]\n');
+    const ran = await cli({ 'POST /jobs/plan': planned('placed') }, 'job', 'plan', 'job.yaml', '--set', 'priority=9');
+    expect(ran).toEqual({
+      code: 0,
+      out: 'job.yaml: would be placed now\n  Because.\n',
+      err: 'job.yaml: warning: odd\n',
+    });
+    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /jobs/plan']);
+    const sha256 = createHash('sha256').update('a\n').digest('hex');
+    expect(JSON.parse(server?.requests[0]?.body ?? '')).toMatchObject({
+      priority: 9,
+      inputs: [{ source: `sha256:${sha256}`, size: 2 }],
+    });
+  });
+
+  it('5 when the job can never be placed, JSON being the REST shape', async () => {
+    writeFileSync(join(folder, 'job.yaml'), 'name: a\n');
+    const answer = { 'POST /jobs/plan': planned('rejected') };
+    const ran = await cli(answer, 'job', 'plan', 'job.yaml', '--output', 'json');
+    expect(ran.code).toBe(5);
+    expect(JSON.parse(ran.out)).toEqual(planned('rejected'));
   });
 });
 

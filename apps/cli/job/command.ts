@@ -3,6 +3,7 @@ import { openSession } from '../client/session.js';
 import { durationArgument, repeatable } from './arguments.js';
 import { addReadingVerbs } from './reading-command.js';
 import { changeJob } from './change.js';
+import { plan } from './plan.js';
 import { submit } from './submit.js';
 import { waitForAll } from './wait.js';
 import type { Command } from 'commander';
@@ -16,6 +17,7 @@ export const addJob = (program: Command, io: Io): void => {
     .summary('submit jobs, and see what becomes of them')
     .description('Works with jobs.');
   addSubmit(job, io);
+  addPlan(job, io);
   addWait(job, io);
   addChanges(job, io);
   addReadingVerbs(job, io);
@@ -46,6 +48,20 @@ const addSubmit = (job: Command, io: Io): void => {
     );
 };
 
+const addPlan = (job: Command, io: Io): void => {
+  job
+    .command('plan')
+    .argument('<file...>', 'job files, YAML or JSON')
+    .summary('what would happen to a job now')
+    .description(
+      'Asks the scheduler what it would decide now, with every reason, and what would help when it finds no node. Nothing is\n' +
+        'stored, no input either. Exit code 5 when a job can never be placed as things are.',
+    )
+    .option('--set <path=value>', 'change the job before it is sent; may be repeated', repeatable, [])
+    .addHelpText('after', '\nExample:\n  escalon job plan examples/primes/job.yaml --set resources.cpu=64')
+    .action(async (files: string[], _flags, command: Command) => plan(files, await openSession(command, io)));
+};
+
 const addWait = (job: Command, io: Io): void => {
   job
     .command('wait')
@@ -63,7 +79,7 @@ const addWait = (job: Command, io: Io): void => {
 const addChanges = (job: Command, io: Io): void => {
   const verb = (name: 'cancel' | 'pause' | 'resume', summary: string, reason: 'required' | 'none'): void => {
     const command = job.command(name).argument('<id>', 'the job').summary(summary).description(`${summary}.`);
-    if (reason === 'required') command.requiredOption('--reason <text>', 'why; it is recorded');
+    if (reason === 'required') command.requiredOption('--reason <text>', 'why (required); it is recorded');
     const example = `escalon job ${name} 0198…${reason === 'required' ? ' --reason "wrong input"' : ''}`;
     command.addHelpText('after', `\nExample:\n  ${example}`);
     command.action(async (id: string, _flags, at: Command) => changeJob(id, name, await openSession(at, io)));

@@ -17,8 +17,11 @@ export interface JobFile {
   readonly localInputs: readonly LocalInput[];
 }
 
-/** What a job file came to: the job, or every mistake that can be seen from here, each naming the file. */
-export type ReadJobFile = JobFile | { readonly mistakes: readonly string[] };
+/**
+ * What a job file came to: the job, or every mistake that can be seen from here, each naming the file; with the job all the
+ * same when it could be read.
+ */
+export type ReadJobFile = JobFile | { readonly mistakes: readonly string[]; readonly file?: JobFile };
 
 /** Reads YAML or JSON (which YAML includes), applies the `--set` assignments, and looks for the inputs it names. */
 export const readJobFile = async (name: string, assignments: readonly string[], cwd: string): Promise<ReadJobFile> => {
@@ -34,7 +37,22 @@ export const readJobFile = async (name: string, assignments: readonly string[], 
   const localInputs = localInputsOf(job, dirname(path));
   for (const { file, index } of localInputs)
     mistakes.push(...(await missing(file, `${name}: inputs[${index}].source`)));
-  return mistakes.length > 0 ? { mistakes } : { name, job, localInputs };
+  const file = { name, job, localInputs };
+  return mistakes.length > 0 ? { mistakes, file } : file;
+};
+
+/** The job with its inputs that are files here named by their digests. */
+export const withStoredInputs = async (
+  { job, localInputs }: JobFile,
+  storedAs: (file: string) => Promise<{ readonly sha256: string; readonly size?: number }>,
+): Promise<Record<string, unknown>> => {
+  if (!Array.isArray(job.inputs)) return job;
+  const inputs = [...(job.inputs as unknown[])];
+  for (const { index, file } of localInputs) {
+    const { sha256, ...size } = await storedAs(file);
+    inputs[index] = { ...(inputs[index] as object), source: `sha256:${sha256}`, ...size };
+  }
+  return { ...job, inputs };
 };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -5,8 +5,9 @@ import { writeList, writeOne } from '../output/format.js';
 import { cell, viewFields, viewsTable } from '../output/sections.js';
 import { renderTable } from '../output/table.js';
 import { download } from './download.js';
+import { explained } from './explained.js';
 import { movementsOf } from './follow.js';
-import type { DecisionView, EscalonClient, JobFilter, ResultView } from '#contracts';
+import type { EscalonClient, JobFilter, ResultView } from '#contracts';
 import type { Session } from '../client/session.js';
 
 /** Columns of the list; the id is last, so that it can be copied whole. */
@@ -42,29 +43,14 @@ export const explainJob = async (
 ): Promise<void> => {
   const number = flags.decision ?? (await lastDecision(id, client));
   const decision = await client.decision(id, number, flags.node);
-  writeOne(io.out, output, decision, () => explained(decision));
+  const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n`;
+  writeOne(io.out, output, decision, () => head + explained(decision));
 };
 
 const lastDecision = async (id: string, client: EscalonClient): Promise<number> => {
   const last = (await client.decisions(id)).items.at(-1);
   if (!last) throw usage(`no decision is recorded for ${id} yet`);
   return last.number;
-};
-
-/** The server's explanation in words, then the ranking with every factor. */
-const explained = (decision: DecisionView): string => {
-  const { explanation, ranking } = decision;
-  const words = Array.isArray(explanation) ? (explanation as unknown[]) : [explanation];
-  const lines = words.map((line) => `  ${cell(line)}\n`).join('');
-  const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n${lines}`;
-  if (ranking.length === 0) return head;
-  const factors = ['resources', 'reliability', 'availability', 'queue', 'cost'] as const;
-  const rows = ranking.map((one) => [
-    one.nodeId,
-    one.score.toFixed(3),
-    ...factors.map((factor) => `${one.factors[factor].value.toFixed(2)} × ${one.factors[factor].weight}`),
-  ]);
-  return `${head}\n${renderTable(['node', 'score', ...factors], rows)}`;
 };
 
 const HISTORY_COLUMNS = [

@@ -2,7 +2,7 @@ import { storeFile } from '../client/artifacts.js';
 import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit, usage } from '../exit-codes.js';
 import { writeOne } from '../output/format.js';
-import { readJobFile } from './job-file.js';
+import { readJobFile, withStoredInputs } from './job-file.js';
 import { waitForAll } from './wait.js';
 import type { EscalonClient, SubmitAnswer } from '#contracts';
 import type { Session } from '../client/session.js';
@@ -20,7 +20,7 @@ export interface SubmitFlags {
 /** Submits every file, or none when one has a mistake that can be seen from here. Prints the ids. */
 export const submit = async (names: readonly string[], session: Session<SubmitFlags>): Promise<void> => {
   const { client, io, flags, output } = session;
-  const files = await readAll(names, flags.set, io.cwd);
+  const files = await readAll(names, session);
   const ids: string[] = [];
   for (const [index, file] of files.entries()) {
     const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
@@ -32,11 +32,33 @@ export const submit = async (names: readonly string[], session: Session<SubmitFl
   if (flags.wait || flags.follow) await waitForAll(ids, session);
 };
 
-const readAll = async (names: readonly string[], assignments: readonly string[], cwd: string): Promise<JobFile[]> => {
-  const read = await Promise.all(names.map((name) => readJobFile(name, assignments, cwd)));
-  const mistakes = read.flatMap((file) => ('mistakes' in file ? file.mistakes : []));
-  if (mistakes.length > 0) throw usage(mistakes.join('\n'));
-  return read.filter((file) => 'job' in file);
+/** The files, or every mistake in any of them: those seen here, and in what could be read those that the server finds. */
+export const readAll = async (
+  names: readonly string[],
+  { client, flags, io }: Pick<Session<{ readonly set: readonly string[] }>, 'client' | 'flags' | 'io'>,
+): Promise<JobFile[]> => {
+  const read = await Promise.all(names.map((name) => readJobFile(name, flags.set, io.cwd)));
+  if (read.every((file) => 'job' in file)) return read;
+  const mistakes: string[] = [];
+  for (const one of read) {
+    if ('mistakes' in one) mistakes.push(...one.mistakes);
+    const file = 'job' in one ? one : one.file;
+    if (file) mistakes.push(...(await mistakesThere(client, file)));
+  }
+  throw usage(mistakes.join('\n'));
+};
+
+/** Stands for the content of files that are not there, so that the rest of the job can be looked at. */
+const NO_CONTENT = '0'.repeat(64);
+
+/** A dry run names what the server would refuse. Without a server what is seen here has to do. */
+const mistakesThere = async (client: EscalonClient, file: JobFile): Promise<readonly string[]> => {
+  try {
+    await client.planJob(await withStoredInputs(file, () => Promise.resolve({ sha256: NO_CONTENT })));
+    return [];
+  } catch (error) {
+    return error instanceof ProblemError && isRefusal(error) ? mistakesOf(error, file.name) : [];
+  }
 };
 
 /** One key may not stand for two jobs, so each file of several gets its own. */
@@ -45,12 +67,7 @@ const keyFor = (key: string | undefined, index: number, files: number): string |
 
 /** Stores the inputs that are files here, then submits. */
 export const submitFile = async (client: EscalonClient, file: JobFile, key: string): Promise<SubmitAnswer> => {
-  const inputs = Array.isArray(file.job.inputs) ? [...(file.job.inputs as unknown[])] : undefined;
-  for (const { index, file: path } of file.localInputs) {
-    const { sha256, size } = await storeFile(client, path);
-    if (inputs) inputs[index] = { ...(inputs[index] as object), source: `sha256:${sha256}`, size };
-  }
-  const job = inputs ? { ...file.job, inputs } : file.job;
+  const job = await withStoredInputs(file, (path) => storeFile(client, path));
   try {
     return await postTwice(client, job, key);
   } catch (error) {
@@ -69,9 +86,16 @@ const postTwice = async (client: EscalonClient, job: unknown, key: string): Prom
   }
 };
 
-/** Mistakes that the server found in the file are told like those found here, all of them. */
-const asUsage = (error: unknown, name: string): unknown => {
-  if (!(error instanceof ProblemError) || error.code !== 'VALIDATION_FAILED') return error;
-  const mistakes = error.errors.map(({ pointer, message }) => `${name}: ${pointer || '/'}: ${message}`);
-  return new Exit(EXIT.usage, mistakes.length > 0 ? mistakes.join('\n') : `${name}: ${error.message}`);
-};
+/** What the server refuses of a job file is told like what is wrong with it here, all of it; who may not call is another matter. */
+export const asUsage = (error: unknown, name: string): unknown =>
+  error instanceof ProblemError && isRefusal(error) ? new Exit(EXIT.usage, mistakesOf(error, name).join('\n')) : error;
+
+const NOT_THE_FILE = new Set([401, 403, 404, 408, 409, 429]);
+
+const isRefusal = ({ status, code }: ProblemError): boolean =>
+  (status >= 400 && status < 500 && !NOT_THE_FILE.has(status)) || code === 'PROJECT_NOT_MEMBER';
+
+const mistakesOf = ({ errors, message, code }: ProblemError, name: string): readonly string[] =>
+  errors.length > 0
+    ? errors.map(({ pointer, message: mistake }) => `${name}: ${pointer || '/'}: ${mistake}`)
+    : [`${name}: ${message} (${code})`];
