@@ -32,6 +32,9 @@ export type {
 export { FAILURE_WEIGHTS } from './cluster/track-record.js';
 export { chooseContract } from './contract.js';
 export { mayChangeAnswer } from './could-take.js';
+export { smallestChange } from './counterfactual/smallest-change.js';
+export type { OthersChange, RequirementChange, SmallestChange } from './counterfactual/smallest-change.js';
+export { changeInWords } from './counterfactual/words.js';
 export { ALGORITHM, decide, RANKING_KEPT, WAKING_EVENTS } from './decide.js';
 export type { DecisionContext, Placement } from './decide.js';
 export { demandOf } from './demand.js';

@@ -30,4 +30,8 @@ const constraintCheck = (text: string, constraint: Constraint | undefined): Chec
   );
 };
 
-const attributeOf = (node: ClusterNode, { key }: Constraint): string => node.facts.attributes.get(key) ?? 'not set';
+/** Which node it is and whose: no other one's comes nearer, and it is not for every reader of a decision. */
+const IDENTITY: ReadonlySet<string> = new Set(['node.id', 'node.name', 'node.owner']);
+
+const attributeOf = (node: ClusterNode, { key }: Constraint): string | undefined =>
+  IDENTITY.has(key) ? undefined : (node.facts.attributes.get(key) ?? 'not set');
