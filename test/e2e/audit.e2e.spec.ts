@@ -12,6 +12,7 @@ const EQUAL = 'resources=20,reliability=20,availability=20,queue=20,cost=20';
 describe('the audit of a real system', () => {
   let system: TestSystem;
   let log: RawEvent[];
+  let impossible: string;
 
   beforeAll(async () => {
     system = await TestSystem.start();
@@ -22,7 +23,8 @@ describe('the audit of a real system', () => {
     const job = { name: 'short', project: 'demo', resources: { cpu: 0.1, memory: '16MiB' }, task: { command } };
     const ids: string[] = [];
     for (let count = 0; count < 6; count += 1) ids.push((await api.post<{ id: string }>('/jobs', job)).id);
-    await api.post('/jobs', { ...job, resources: { cpu: 0.1, memory: '900TiB' } });
+    const huge = { ...job, resources: { cpu: 0.1, memory: '900TiB' } };
+    impossible = (await api.post<{ id: string }>('/jobs', huge)).id;
     for (const id of ids) {
       await eventually(
         () => api.get<{ state: string }>(`/jobs/${id}`),
@@ -30,8 +32,16 @@ describe('the audit of a real system', () => {
         60_000,
       );
     }
+    await decided(impossible, 1);
     log = await wholeLog(system.operator());
   });
+
+  const decided = (id: string, number: number): Promise<unknown> =>
+    eventually(
+      () => system.operator().request('GET', `/jobs/${id}/decisions/${String(number)}`),
+      ({ status }) => status === 200,
+      20_000,
+    );
 
   afterAll(async () => {
     await system.stop();
@@ -67,6 +77,46 @@ describe('the audit of a real system', () => {
     expect(await system.operator().request('GET', '/audit/verify?from=x&job=1')).toMatchObject({ status: 422 });
     expect(await system.operator().request('GET', '/audit/verify?job=nothing')).toMatchObject({ status: 404 });
     expect(await system.operator().request('GET', '/whatif?weights=resources=1')).toMatchObject({ status: 422 });
+  });
+
+  it('A-20 A-88 explains a job that waits: the smallest change, and the time waited by cause', async () => {
+    const answer = await system.researcher().get(`/jobs/${impossible}/decisions/1`);
+    expect(answer.smallestChange).toMatchObject({ kind: 'job', changes: [{ requirement: 'resources.memory' }] });
+    expect(answer.explanation.join('\n')).toContain(
+      'Smallest change that would start it now: resources.memory 900 TiB → ',
+    );
+    const { seconds, causes } = answer.waited;
+    expect(causes.map(({ cause }: { cause: string }) => cause)).toContain('capacity.memory');
+    expect(causes.reduce((sum: number, one: { seconds: number }) => sum + one.seconds, 0)).toBeCloseTo(seconds, 6);
+    const query = `{ decision(id: "${impossible}", number: 1) }`;
+    const { body } = await system.researcher().request('POST', '/graphql', { query });
+    expect(body.data.decision.smallestChange).toEqual(answer.smallestChange);
+  });
+
+  it('A-99 names no node of an institution that the reader has no part in, except where his job runs', async () => {
+    await system.operator().put('/projects/sea', { institution: 'sea', members: ['bia'] });
+    const bia = system.researcher('bia');
+    await system.operator().put('/projects/demo', { institution: 'here', members: ['ada'] });
+    const task = { command: ['node', '-e', '0'] };
+    const job = { name: 'far', project: 'sea', resources: { cpu: 0.1, memory: '16MiB' }, task };
+    const plan = await bia.post('/jobs/plan', job);
+    expect(plan).toMatchObject({ outcome: 'placed', withheld: 2, winner: "another institution's node 1" });
+    expect(JSON.stringify(plan)).not.toMatch(/lab-[ab]/);
+    expect((await bia.get('/nodes')).items).toEqual([]);
+    const all = await system.operator().get('/nodes');
+    expect(all.items.map((node: { id: string }) => node.id)).toEqual(['lab-a', 'lab-b']);
+    expect(await bia.request('GET', '/nodes/lab-a')).toMatchObject({ status: 404 });
+    const { id } = await bia.post<{ id: string }>('/jobs', job);
+    await decided(id, 1);
+    const { winner } = await system.operator().get(`/jobs/${id}/decisions/1`);
+    const other = winner === 'lab-a' ? 'lab-b' : 'lab-a';
+    for (const part of ['decisions', 'decisions/1', `decisions/1?node=${winner}`, 'timeline', 'events']) {
+      const text = JSON.stringify(await bia.get(`/jobs/${id}/${part}`));
+      expect([part, text.includes(winner), text.includes(other)]).toEqual([part, true, false]);
+    }
+    const whyNot = await bia.get(`/jobs/${id}/decisions/1?node=${other}`);
+    expect(whyNot.explanation).toEqual([`At decision 1 there was no node ${other}.`]);
+    expect(JSON.stringify(whyNot.ranking)).not.toContain(other);
   });
 
   it('A-88 A-89 a decision that was tampered with in a copy of the log is found, and it alone', async () => {

@@ -3,8 +3,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { START } from '#event-store';
 import type { EventStore, RecordedEvent } from '#event-store';
-import { rawEvent } from '#jobs/api';
-import { EventStreams, ProblemException, Roles, limitText, readQuery } from '#platform/http';
+import { rawEvent, requireWholeView } from '#jobs/api';
+import { CurrentCaller, EventStreams, ProblemException, Roles, limitText, readQuery } from '#platform/http';
+import type { Caller } from '#platform/http';
 import { EVENT_STORE, TIMERS } from '#platform/ports';
 import { Optional, choice, text } from '#platform/validation';
 import type { Timers } from '#kernel';
@@ -40,9 +41,11 @@ export class EventsController {
   @ApiOperation({ summary: 'Events after a position, oldest first; `follow=true` streams them as server-sent events' })
   async read(
     @Query() query: unknown,
+    @CurrentCaller() caller: Caller,
     @Res() reply: FastifyReply,
     @Headers('last-event-id') lastEventId?: string,
   ): Promise<void> {
+    requireWholeView(caller);
     const { from, follow, limit = String(MOST) } = readQuery(EventsQuery, query);
     const after = positionOf(lastEventId ?? from);
     if (follow === 'true') {

@@ -1,3 +1,4 @@
+export { requireWholeView } from './audit/whole-view.js';
 export { parsePriority, parseReason, parseReport, parseReports, parseRerun } from './dto/index.js';
 export { canonicalFingerprint } from './fingerprint.js';
 export { parseJobSpec } from './job-file.js';

@@ -6,13 +6,13 @@ import type { EventStore, RecordedEvent } from '#event-store';
 import { CurrentCaller, ProblemException, Roles, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { EVENT_STORE } from '#platform/ports';
-import { explainDecision } from '#placement';
 import { jobStream } from '../domain/events.js';
 import { liveExecutions } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { JobListQuery, QueueQuery, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
-import { explainNodeAt, nodeInWords } from './node-at-decision.js';
+import { Explanations } from './explain/explanations.js';
+import { dataFor, decisionFor } from './explain/naming.js';
 
 /** What people read of jobs. */
 @ApiTags('jobs')
@@ -22,6 +22,7 @@ export class JobViewsController {
   constructor(
     private readonly jobs: JobQueries,
     private readonly access: JobAccess,
+    private readonly explanations: Explanations,
     @Inject(EVENT_STORE) private readonly store: EventStore,
   ) {}
 
@@ -57,15 +58,18 @@ export class JobViewsController {
   @Get('jobs/:id/timeline')
   @ApiOperation({ summary: 'Every movement of the job, oldest first' })
   async timeline(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    await this.access.maySee(jobId, caller);
-    return this.jobs.timeline(jobId);
+    const { state } = await this.access.maySee(jobId, caller);
+    const naming = this.explanations.namingFor(caller, state);
+    const { items, next } = await this.jobs.timeline(jobId);
+    return { items: items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) })), next };
   }
 
   @Get('jobs/:id/decisions')
   @ApiOperation({ summary: 'Every placement decision with its reasons, oldest first' })
   async decisions(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    await this.access.maySee(jobId, caller);
-    return this.jobs.decisions(jobId);
+    const { state } = await this.access.maySee(jobId, caller);
+    const { items, next } = await this.jobs.decisions(jobId);
+    return { items: items.map((one) => decisionFor(one, this.explanations.namingFor(caller, state))), next };
   }
 
   @Get('jobs/:id/decisions/:number')
@@ -76,12 +80,8 @@ export class JobViewsController {
     @CurrentCaller() caller: Caller,
     @Query('node') node?: string,
   ): Promise<unknown> {
-    await this.access.maySee(jobId, caller);
-    const decision = await this.jobs.decision(jobId, Number(number));
-    if (!decision) throw new ProblemException('DECISION_NOT_FOUND', `job ${jobId} has no decision ${number}`);
-    if (node === undefined) return { ...decision, explanation: explainDecision(decision) };
-    const answer = await explainNodeAt(this.store, jobId, decision, node);
-    return { ...decision, node: answer, explanation: nodeInWords(decision, answer) };
+    const { state } = await this.access.maySee(jobId, caller);
+    return this.explanations.decision(state, caller, numberOf(number), node);
   }
 
   @Get('jobs/:id/executions')
@@ -115,12 +115,18 @@ export class JobViewsController {
   @Get('jobs/:id/events')
   @ApiOperation({ summary: 'The raw events of the job, oldest first' })
   async events(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    await this.access.maySee(jobId, caller);
+    const { state } = await this.access.maySee(jobId, caller);
+    const naming = this.explanations.namingFor(caller, state);
     const items: unknown[] = [];
-    for await (const event of this.store.readStream(jobStream(jobId))) items.push(rawEvent(event));
+    for await (const event of this.store.readStream(jobStream(jobId))) {
+      items.push(rawEvent({ ...event, data: dataFor(event.type, event.data, naming) }));
+    }
     return { items, next: null };
   }
 }
+
+/** Decisions count from 1; what is no number names none. */
+const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);
 
 /** An event as auditors get it: exactly what is stored, 64-bit numbers as text. */
 export const rawEvent = ({

@@ -4,6 +4,7 @@ import { AuditController } from './audit/audit.controller.js';
 import { AuditResolver } from './audit/audit.resolver.js';
 import { DecisionAudit } from './audit/decision-audit.js';
 import { Verification } from './audit/verification.js';
+import { Explanations } from './explain/explanations.js';
 import { ExecutionLogs } from './execution-logs.js';
 import { JobAccess } from './job-access.js';
 import { JobChanges } from './job-changes.js';
@@ -25,6 +26,7 @@ import { JobSubmissions } from './submission.js';
     JobsResolver,
     DecisionAudit,
     Verification,
+    Explanations,
     AuditResolver,
   ],
 })

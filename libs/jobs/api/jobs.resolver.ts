@@ -11,6 +11,8 @@ import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { JobListQuery, parseReason, sinceOf } from './dto/index.js';
+import { Explanations } from './explain/explanations.js';
+import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
 import { JobChanges } from './job-changes.js';
 import type { JobChange } from './job-changes.js';
@@ -68,6 +70,7 @@ export class JobsResolver {
     private readonly jobs: JobQueries,
     private readonly access: JobAccess,
     private readonly changes: JobChanges,
+    private readonly explanations: Explanations,
     private readonly view: ClusterView,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -98,14 +101,31 @@ export class JobsResolver {
 
   @Query(() => [Json], { name: 'timeline', description: 'Every movement of a job, oldest first' })
   async timeline(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    await this.access.maySee(id, caller);
-    return (await this.jobs.timeline(id)).items;
+    const { state } = await this.access.maySee(id, caller);
+    const naming = this.explanations.namingFor(caller, state);
+    const { items } = await this.jobs.timeline(id);
+    return items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) }));
   }
 
   @Query(() => [Json], { name: 'decisions', description: 'Every decision about a job with its reasons' })
   async decisions(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    await this.access.maySee(id, caller);
-    return (await this.jobs.decisions(id)).items;
+    const { state } = await this.access.maySee(id, caller);
+    const { items } = await this.jobs.decisions(id);
+    return items.map((one) => decisionFor(one, this.explanations.namingFor(caller, state)));
+  }
+
+  @Query(() => Json, {
+    name: 'decision',
+    description: 'One decision explained; `node`: why that node was or was not it',
+  })
+  async decision(
+    @Args('id', { type: () => ID }) id: string,
+    @Args('number', { type: () => Int }) number: number,
+    @CurrentCaller() caller: Caller,
+    @Args('node', { type: () => String, nullable: true }) node?: string | null,
+  ): Promise<unknown> {
+    const { state } = await this.access.maySee(id, caller);
+    return this.explanations.decision(state, caller, number, node ?? undefined);
   }
 
   @Query(() => JsonPage, { name: 'queue', description: 'What waits, in order, with the reasons' })

@@ -5,17 +5,18 @@ import type { Problem, ProblemItem } from '#contracts';
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
-import { decide, explainDecision, neverReasons, plannedRequest } from '#placement';
+import { decide, neverReasons, plannedRequest } from '#placement';
 import { CLOCK, IDS } from '#platform/ports';
 import { ProblemException, doneOrThrow, invalid, problemOf } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { isMember } from '#projects';
 import type { ProjectState } from '#projects';
 import { ClusterView } from '#scheduling';
-import type { Decision } from '../domain/decision.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
+import { Explanations } from './explain/explanations.js';
+import type { Explained } from './explain/explanations.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
@@ -38,10 +39,7 @@ export interface Submission {
 export type BatchResult =
   ({ readonly status: 201 } & Submission) | { readonly status: number; readonly problem: Problem };
 
-export interface Plan extends Decision {
-  readonly explanation: unknown;
-  readonly warnings: readonly string[];
-}
+export type Plan = Explained & { readonly warnings: readonly string[] };
 
 export interface SubmittedBatch {
   /** In the order of the items. */
@@ -64,6 +62,7 @@ export class JobSubmissions {
     private readonly commands: CommandBus,
     private readonly view: ClusterView,
     private readonly access: JobAccess,
+    private readonly explanations: Explanations,
     @Inject(PROJECT_LOOKUP) private readonly projects: ProjectLookup,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(IDS) private readonly ids: Ids,
@@ -117,7 +116,7 @@ export class JobSubmissions {
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
     const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };
     const { decision } = decide(request, this.view.cluster, context);
-    return { ...decision, explanation: explainDecision(decision), warnings };
+    return { ...this.explanations.plan(decision, request, caller), warnings };
   }
 
   private async read(input: unknown, caller: Caller): Promise<ReadJob> {

@@ -63,5 +63,12 @@ const ofExecution = (reason: string | null, event: JobEvent): string | null => {
   }
 };
 
-/** The first lines of the explanation: what the outcome is, and the reasons that hold most nodes back. */
-const whyNot = (decision: Decision): string => explainDecision(decision).slice(0, 4).join(' ');
+/** What the outcome is, and the reasons that hold most nodes back: one line of sentences that end. */
+const whyNot = (decision: Decision): string => {
+  const [outcome = '', ...rest] = explainDecision(decision);
+  const reasons = rest.filter((line) => line.startsWith(WHY_NOT)).map((line) => line.slice(WHY_NOT.length));
+  return reasons.length === 0 ? outcome : `${outcome} ${reasons.slice(0, MOST_REASONS).join('; ')}.`;
+};
+
+const WHY_NOT = 'Why not: ';
+const MOST_REASONS = 3;

@@ -22,6 +22,7 @@ import { ClusterView } from '#scheduling';
 import type { NodeCommand } from '../domain/commands.js';
 import { NodeQueries } from '../read/index.js';
 import { ExecuteNode } from '../write/execute-node.js';
+import { NodeSight } from './node-sight.js';
 import { parseDrain, parsePolicy, parseReason } from './dto/index.js';
 
 /** What people read of nodes, and what their owners and operators decide. */
@@ -32,20 +33,22 @@ export class NodesController {
     private readonly commands: CommandBus,
     private readonly nodes: NodeQueries,
     private readonly view: ClusterView,
+    private readonly sight: NodeSight,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'All enrolled nodes' })
-  list(@Query() query: unknown): Promise<unknown> {
-    return this.nodes.list(readQuery(ListQuery, query));
+  @ApiOperation({ summary: 'The enrolled nodes that the caller sees' })
+  list(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
+    return this.nodes.list(readQuery(ListQuery, query), this.sight.visibleNodes(caller));
   }
 
   @Get(':id')
   @ApiOperation({ summary: 'One node: inventory, policy, presence, reserved and free capacity' })
-  async show(@Param('id') nodeId: string): Promise<unknown> {
+  async show(@Param('id') nodeId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     const node = await this.nodes.get(nodeId);
-    if (!node) throw new ProblemException('NODE_UNKNOWN', `there is no node ${nodeId}`);
+    if (!node || !this.sight.sees(caller, nodeId))
+      throw new ProblemException('NODE_UNKNOWN', `there is no node ${nodeId}`);
     return { ...node, setAside: this.setAside(nodeId) };
   }
 

@@ -1,20 +1,25 @@
 import { Args, ID, Query, Resolver } from '@nestjs/graphql';
-import { Json, Roles } from '#platform/http';
+import { CurrentCaller, Json, Roles } from '#platform/http';
+import type { Caller } from '#platform/http';
 import { NodeQueries } from '../read/index.js';
+import { NodeSight } from './node-sight.js';
 
 /** Nodes over GraphQL: the same shapes as REST. */
 @Resolver()
 @Roles('researcher', 'operator', 'auditor')
 export class NodesResolver {
-  constructor(private readonly queries: NodeQueries) {}
+  constructor(
+    private readonly queries: NodeQueries,
+    private readonly sight: NodeSight,
+  ) {}
 
-  @Query(() => [Json], { name: 'nodes', description: 'All enrolled nodes' })
-  async nodes(): Promise<unknown> {
-    return (await this.queries.list({})).items;
+  @Query(() => [Json], { name: 'nodes', description: 'The enrolled nodes that the caller sees' })
+  async nodes(@CurrentCaller() caller: Caller): Promise<unknown> {
+    return (await this.queries.list({}, this.sight.visibleNodes(caller))).items;
   }
 
   @Query(() => Json, { name: 'node', nullable: true, description: 'One node' })
-  node(@Args('id', { type: () => ID }) id: string): Promise<unknown> {
-    return this.queries.get(id);
+  async node(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+    return this.sight.sees(caller, id) ? this.queries.get(id) : null;
   }
 }

@@ -1,4 +1,4 @@
-import { In, IsNull, MoreThan } from 'typeorm';
+import { And, In, IsNull, MoreThan } from 'typeorm';
 import { pageLimit, pageOf, readCursor, writeCursor } from '#read-store';
 import { totalCapacity } from '../domain/ledger.js';
 import { NOTHING_HELD, capacityView, difference } from './capacity.js';
@@ -38,12 +38,13 @@ interface Presence {
 export class NodeQueries {
   constructor(private readonly source: DataSource) {}
 
-  /** By id. Throws `InvalidCursor`. */
-  async list({ limit, cursor }: PageRequest): Promise<Page<NodeView>> {
+  /** By id; of `visible` only, when given. Throws `InvalidCursor`. */
+  async list({ limit, cursor }: PageRequest, visible?: readonly string[]): Promise<Page<NodeView>> {
     const size = pageLimit(limit);
     const after = readCursor(cursor, {}, 1)?.[0];
+    const conditions = [...(after === undefined ? [] : [MoreThan(after)]), ...(visible ? [In(visible)] : [])];
     const rows = await this.source.getRepository(nodeEntity).find({
-      where: after === undefined ? {} : { id: MoreThan(after) },
+      where: conditions.length > 0 ? { id: And(...conditions) } : {},
       order: { id: 'ASC' },
       take: size + 1,
     });

@@ -7,6 +7,7 @@ import { JobAccess } from '../job-access.js';
 import { readRange, readWhatIf } from './audit-query.dto.js';
 import { gathered } from './gathered.js';
 import { ReaderLeft } from './decision-audit.js';
+import { requireWholeView } from './whole-view.js';
 import { Verification } from './verification.js';
 import type { Finder } from './verification.js';
 
@@ -32,6 +33,7 @@ export class AuditController {
     @Res() reply: FastifyReply,
     @Headers('accept') accept?: string,
   ): Promise<void> {
+    requireWholeView(caller);
     const range = readRange(query);
     if (range.jobId !== undefined) await this.access.maySee(range.jobId, caller);
     await this.answer(reply, accept, ['difference', 'differences'], (finder) =>
@@ -47,6 +49,7 @@ export class AuditController {
     @Res() reply: FastifyReply,
     @Headers('accept') accept?: string,
   ): Promise<void> {
+    requireWholeView(caller);
     const { range, ...other } = readWhatIf(query);
     if (range.jobId !== undefined) await this.access.maySee(range.jobId, caller);
     await this.answer(reply, accept, ['change', 'changes'], (finder) => this.verification.whatIf(range, other, finder));

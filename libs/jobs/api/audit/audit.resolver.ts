@@ -4,6 +4,7 @@ import type { Caller } from '#platform/http';
 import { JobAccess } from '../job-access.js';
 import { readRange, readWhatIf } from './audit-query.dto.js';
 import { gathered } from './gathered.js';
+import { requireWholeView } from './whole-view.js';
 import { Verification } from './verification.js';
 
 const text = { type: () => String, nullable: true } as const;
@@ -24,6 +25,7 @@ export class AuditResolver {
     @Args('from', text) from?: string | null,
     @Args('to', text) to?: string | null,
   ): Promise<object> {
+    requireWholeView(caller);
     const range = readRange({ job, from, to });
     if (range.jobId !== undefined) await this.access.maySee(range.jobId, caller);
     return gathered('differences', (finder) => this.verification.verify(range, finder));
@@ -38,6 +40,7 @@ export class AuditResolver {
     @Args('from', text) from?: string | null,
     @Args('to', text) to?: string | null,
   ): Promise<object> {
+    requireWholeView(caller);
     const { range, ...other } = readWhatIf({ weights, profile, job, from, to });
     if (range.jobId !== undefined) await this.access.maySee(range.jobId, caller);
     return gathered('changes', (finder) => this.verification.whatIf(range, other, finder));

@@ -2,7 +2,7 @@ import type { EventStore } from '#event-store';
 import { explainNode } from '#placement';
 import type { ClusterState, NodeExplanation } from '#placement';
 import { pointsOf } from '#scheduling';
-import type { Decision } from '../domain/decision.js';
+import type { Decision } from '../../domain/decision.js';
 
 /**
  * What a node came to when a decision was made: everything that it was made from is derived again from the log, and the same
