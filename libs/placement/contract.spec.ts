@@ -9,7 +9,11 @@ import { GIB, World } from './testing/world.js';
 const chosen = (world: World, gpu?: Partial<GpuRequest>, batch?: BatchRequest, memory = GIB): Contract | undefined => {
   const request = gpu && { count: 1, share: 1, models: [], ...gpu };
   const resources = { cpu: 1, memory, disk: 0, ioSlots: 0, ...(request && { gpu: request }) };
-  return chooseContract(world.cluster.nodes.get('a')!, demandOf(aJobSpec({ resources, ...(batch && { batch }) })));
+  return chooseContract(
+    world.cluster.nodes.get('a')!,
+    demandOf(aJobSpec({ resources, ...(batch && { batch }) })),
+    world.cluster.mix,
+  );
 };
 
 const devices = (...memory: number[]) =>

@@ -1,8 +1,9 @@
-import type { Contract, GrantedGpu } from '#nodes';
-import { byText } from '#kernel';
-import type { ClusterNode, Device } from './cluster/state.js';
+import type { Contract } from '#nodes';
+import type { JobMix } from './cluster/mix.js';
+import type { ClusterNode } from './cluster/state.js';
 import { memoryFor } from './demand.js';
 import type { Demand, GpuDemand } from './demand.js';
+import { chooseDevices } from './devices.js';
 import { grantedMemory, hasRoom, isOfModel, itemsThatFit } from './gpu.js';
 import { fromMilli } from './units.js';
 
@@ -35,20 +36,31 @@ const itemsOnGpus = (node: ClusterNode, gpu: GpuDemand): number => {
 };
 
 /**
- * The contract that the node would be given now, or undefined when it has no room for it. Devices are chosen by id: for a
- * share the fullest that still has room, so that others stay whole; for whole devices the smallest that will do.
+ * The contract that the node would be given now, or undefined when it has no room for it. Its devices are those that leave
+ * the GPUs least fragmented, as the score of the node takes for granted.
  */
-export const chooseContract = (node: ClusterNode, demand: Demand): Contract | undefined => {
+export const chooseContract = (
+  node: ClusterNode,
+  demand: Demand,
+  mix: Pick<JobMix, 'typical'>,
+): Contract | undefined => {
   const items = itemsOn(node, demand);
   if (items < demand.minItems || !hasAmounts(node, demand, items)) return undefined;
-  const gpus = demand.gpu ? chooseDevices(node, demand.gpu, items) : [];
-  if (gpus === undefined) return undefined;
+  const { gpu } = demand;
+  const devices = chooseDevices(node, demand, items, mix)?.devices;
+  if (devices === undefined) return undefined;
   return {
     cpu: fromMilli(demand.cpu),
     memory: memoryFor(demand, items),
     disk: demand.disk,
     ioSlots: demand.ioSlots,
-    gpus,
+    gpus: gpu
+      ? devices.map((device) => ({
+          id: device.id,
+          share: fromMilli(gpu.share),
+          memory: grantedMemory(device, gpu, items),
+        }))
+      : [],
     ...(demand.batched ? { batchSize: items } : {}),
   };
 };
@@ -58,18 +70,3 @@ const hasAmounts = ({ total, used }: ClusterNode, demand: Demand, items: number)
   memoryFor(demand, items) <= total.memory - used.memory &&
   demand.disk <= total.disk - used.disk &&
   demand.ioSlots <= total.ioSlots - used.ioSlots;
-
-const chooseDevices = (node: ClusterNode, gpu: GpuDemand, items: number): GrantedGpu[] | undefined => {
-  const room = node.devices.filter((device) => isOfModel(device, gpu) && hasRoom(device, gpu, items));
-  if (room.length < gpu.count) return undefined;
-  return room
-    .sort(fullestFirst)
-    .slice(0, gpu.count)
-    .map((device) => ({ id: device.id, share: fromMilli(gpu.share), memory: grantedMemory(device, gpu, items) }));
-};
-
-/** Least free share first, then least free memory; among empty devices that is the smallest. */
-const fullestFirst = (left: Device, right: Device): number =>
-  right.usedShare - left.usedShare ||
-  left.memory - left.usedMemory - (right.memory - right.usedMemory) ||
-  byText(left.id, right.id);

@@ -172,8 +172,8 @@ describe('explanations', () => {
     world.node('lab-b', { inventory: { cpu: 64, memory: 256 * GIB } });
     world.node('lab-c', { inventory: { architecture: 'arm64' } });
     expect(explainDecision(world.plan({ architecture: ['x64'] }).decision)).toEqual([
-      'Placed on lab-a with score 0.643, the best of 2 eligible of 3 nodes.',
-      'Ahead of runner-up lab-b by 0.025: resources +0.025.',
+      'Placed on lab-a with score 0.711, the best of 2 eligible of 3 nodes.',
+      'Ahead of runner-up lab-b by 0.019: resources +0.019.',
       'Profile balanced (derived: nothing in the estimate stands out).',
       'Left out: 1 node: another architecture (asked x64, best arm64; never)',
     ]);

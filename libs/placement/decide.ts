@@ -11,7 +11,7 @@ import { reasonDefinition, REASONS } from './filters/reasons.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
-export const ALGORITHM = 'placement/3';
+export const ALGORITHM = 'placement/4';
 
 /** How many of the ranked nodes a decision records. */
 export const RANKING_KEPT = 10;
@@ -43,7 +43,7 @@ export const decide = (request: PlacementRequest, cluster: ClusterState, context
   const look = lookAt(request, cluster, toMillis(context.time));
   const best = look.first(RANKING_KEPT);
   const winner = best[0];
-  const contract = winner && chooseContract(winner, demandOf(request.spec));
+  const contract = winner && chooseContract(winner, demandOf(request.spec), cluster.mix);
   const base = { ...baseOf(cluster, context, look), ranking: best.map((node) => look.ranked(node)) };
   if (!winner || !contract) return { decision: { ...base, ...waiting(look) } };
   return { decision: { ...base, ...placed(base.ranking, contract) }, nodeId: winner.id, contract };

@@ -103,7 +103,7 @@ const eligible = (request: PlacementRequest, cluster: ClusterState, node: Cluste
     ranked: look.ranked(node),
     lift: preferenceLift(node, demandOf(request.spec).preferences),
     avoided: request.avoid.has(node.id),
-    contract: chooseContract(node, demandOf(request.spec)),
+    contract: chooseContract(node, demandOf(request.spec), cluster.mix),
   };
 };
 

@@ -1,11 +1,13 @@
 import type { RankedNode } from '#jobs';
 import type { Millis } from '#kernel';
+import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode } from '../cluster/state.js';
 import type { PlacementRequest } from '../request.js';
 import { costValue } from '../scores/cost.js';
 import type { CostScale } from '../scores/cost.js';
 import { availabilityOf, reliabilityOf, standingOf } from '../scores/measures.js';
 import type { ChosenProfile } from '../scores/profiles.js';
+import { resources } from '../scores/resources.js';
 import { finalValue, rankedNode } from '../scores/score.js';
 import { ELIGIBLE } from './patterns.js';
 
@@ -32,6 +34,7 @@ export class ScoreColumns {
   constructor(
     private readonly shape: PlacementRequest,
     private readonly profile: ChosenProfile,
+    private readonly mix: JobMix,
   ) {
     const { resources, reliability, availability, queue, cost } = profile.weights;
     this.total = resources + reliability + availability + queue + cost;
@@ -56,7 +59,7 @@ export class ScoreColumns {
   }
 
   fill(place: number, node: ClusterNode, request: PlacementRequest, at: Millis): void {
-    const { resources, queue, cost, lift } = standingOf(node, request, this.profile);
+    const { resources, queue, cost, lift } = standingOf(node, request, this.profile, this.mix);
     this.resources[place] = finalValue(resources.value, lift);
     this.queue[place] = finalValue(queue.value, lift);
     this.cost[place] = cost;
@@ -64,6 +67,16 @@ export class ScoreColumns {
     if (cost > 0) this.priced = true;
     this.fillAging(place, node, at);
     this.add(place);
+  }
+
+  /** Another picture of the mix was taken. */
+  remix(nodes: readonly ClusterNode[], pattern: Int32Array): void {
+    for (let place = 0; place < nodes.length; place += 1) {
+      if (pattern[place] !== ELIGIBLE) continue;
+      const { value } = resources(nodes[place] as ClusterNode, this.shape, this.profile.strategy, this.mix);
+      this.resources[place] = finalValue(value, this.lift[place] ?? 0);
+      this.add(place);
+    }
   }
 
   /** A new step of time began. */
@@ -86,7 +99,7 @@ export class ScoreColumns {
 
   /** The node's factors in full, for the record. */
   ranked(place: number, node: ClusterNode, request: PlacementRequest, at: Millis): RankedNode {
-    const { resources, queue, cost, lift } = standingOf(node, request, this.profile);
+    const { resources, queue, cost, lift } = standingOf(node, request, this.profile, this.mix);
     const measures = {
       resources,
       reliability: reliabilityOf(node, request, at),

@@ -57,6 +57,7 @@ export class ShapeBoard {
   private named: readonly number[] = [];
   private tick = 0;
   private step = Number.NaN;
+  private mixVersion = -1;
 
   constructor(
     private readonly columns: NodeColumns,
@@ -69,7 +70,7 @@ export class ShapeBoard {
     this.verdicts = new Uint8Array(this.checks.length);
     this.patterns = new Patterns(this.checks.length);
     this.best = new BestOffers(this.checks.length * 2);
-    this.scores = new ScoreColumns(this.shape, this.profile);
+    this.scores = new ScoreColumns(this.shape, this.profile, cluster.mix);
   }
 
   /** How many nodes there were at the last look. */
@@ -116,6 +117,8 @@ export class ShapeBoard {
       if (at < from || at >= lasts) this.fill(place, this.shape, this.checks, at);
     }
     if (step !== this.step && this.tick > 0) this.scores.age(this.columns.nodes, this.pattern, at);
+    if (cluster.mix.version !== this.mixVersion && this.tick > 0) this.scores.remix(this.columns.nodes, this.pattern);
+    this.mixVersion = cluster.mix.version;
     this.tick = tick;
     this.step = step;
     if (named.length > 0) this.fillNamed(request, named, cluster, at);

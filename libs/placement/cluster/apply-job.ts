@@ -4,6 +4,7 @@ import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, 
 import { reasonsDigest } from '../digest.js';
 import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
+import { jobArrived } from './mix.js';
 import { countRefusal, noRefusals } from './refusals.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
 import type {
@@ -30,6 +31,7 @@ export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bi
     change(cluster, job, event);
   } else if (event.type === 'JobSubmitted') {
     cluster.jobs.set(jobId, submitted(jobId, revision, event.data));
+    jobArrived(cluster.mix, event.data.spec);
   }
 };
 

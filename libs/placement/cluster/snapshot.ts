@@ -3,6 +3,7 @@ import { list, map, optional, plain, record, texts, whole } from './codec.js';
 import type { Codec } from './codec.js';
 import { factsOf } from './facts.js';
 import { devicesOf, hold, totalsOf } from './ledger.js';
+import type { JobMix } from './mix.js';
 import type {
   ClusterJob,
   ClusterNode,
@@ -142,6 +143,14 @@ const ENDED: Codec<EndedJob> = record<EndedJob>()({
   lingering: optional(JOB),
 });
 
+const MIX: Codec<JobMix> = record<JobMix>()({
+  version: 'plain',
+  arrivals: 'plain',
+  refreshAt: 'plain',
+  counts: map(plain()),
+  typical: 'plain',
+});
+
 /** The books are kept again from the ledger's lines, the way they came to be. */
 const addNode = (cluster: ClusterState, line: unknown): void => {
   const { ledger, ...stored } = NODE.load(line);
@@ -198,6 +207,10 @@ const PARTS: { readonly [K in keyof ClusterState]-?: Part | 'derived' } = {
   consumption: table(({ consumption }) => consumption, plain()),
   capacity: 'derived',
   assumed: 'derived',
+  mix: {
+    lines: ({ mix }) => [MIX.save(mix)],
+    add: ({ mix }, line) => void Object.assign(mix, MIX.load(line)),
+  },
 };
 
 /**

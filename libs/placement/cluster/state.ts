@@ -3,6 +3,8 @@ import type { Contract, Inventory, LatencyClass, Policy } from '#nodes';
 import type { DecisionOutcome, JobSpec } from '#jobs';
 import type { Quota } from '#projects';
 import type { NodeFacts } from './facts.js';
+import { emptyMix } from './mix.js';
+import type { JobMix } from './mix.js';
 import type { Refusals } from './refusals.js';
 import type { TrackRecord } from './track-record.js';
 import type { Uptime } from './uptime.js';
@@ -32,6 +34,8 @@ export interface ClusterState {
   readonly capacity: Shares;
   /** Reservations in flight, by execution: the node they are taken for granted on. */
   readonly assumed: Map<string, string>;
+  /** What kinds of job arrive. */
+  readonly mix: JobMix;
 }
 
 /** What shares are parts of: cores and GPUs in thousandths, bytes. */
@@ -226,4 +230,5 @@ export const emptyCluster = (): ClusterState => ({
   consumption: new Map(),
   capacity: { cpu: 0, memory: 0, gpus: 0 },
   assumed: new Map(),
+  mix: emptyMix(),
 });

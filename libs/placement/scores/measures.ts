@@ -1,4 +1,5 @@
 import type { Millis } from '#kernel';
+import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode } from '../cluster/state.js';
 import { itemsOn } from '../contract.js';
 import { demandOf } from '../demand.js';
@@ -6,18 +7,13 @@ import { priceOf } from '../price.js';
 import type { PlacementRequest } from '../request.js';
 import { availability } from './availability.js';
 import { preferenceLift } from './preferences.js';
+import type { Measure } from './factors.js';
 import type { ChosenProfile } from './profiles.js';
 import { queueValue } from './queue.js';
 import { reliability, reliabilityValue } from './reliability.js';
-import { fullness, resourcesValue } from './resources.js';
+import { resources } from './resources.js';
 
-/** A raw measure and its value in 0…1, before preferences lift it. */
-export interface Measure {
-  readonly raw: number;
-  readonly value: number;
-}
-
-/** What of a node's score stays the same until the node changes. */
+/** What of a node's score stays the same until the node or the mix of jobs changes. */
 export interface Standing {
   readonly resources: Measure;
   readonly queue: Measure;
@@ -26,14 +22,18 @@ export interface Standing {
   readonly lift: number;
 }
 
-export const standingOf = (node: ClusterNode, request: PlacementRequest, profile: ChosenProfile): Standing => {
+export const standingOf = (
+  node: ClusterNode,
+  request: PlacementRequest,
+  { strategy }: ChosenProfile,
+  mix: JobMix,
+): Standing => {
   const { spec } = request;
   const demand = demandOf(spec);
   const items = itemsOn(node, demand);
-  const filled = fullness(node, demand, items);
   const hours = (spec.estimate.duration ?? 3600) / 3600;
   return {
-    resources: { raw: filled, value: resourcesValue(filled, node, profile.strategy, request) },
+    resources: resources(node, request, strategy, mix),
     queue: { raw: node.waiting, value: queueValue(node, spec.inputs) },
     cost: node.policy.price ? priceOf(node.policy.price, demand, items) * hours : 0,
     lift: preferenceLift(node, demand.preferences),
@@ -47,6 +47,6 @@ export const reliabilityOf = (node: ClusterNode, { spec }: PlacementRequest, at:
 };
 
 export const availabilityOf = (node: ClusterNode, { spec }: PlacementRequest, at: Millis): Measure => {
-  const raw = availability(node, spec.estimate.duration, at);
+  const raw = availability(node, spec, at);
   return { raw, value: raw };
 };

@@ -1,6 +1,6 @@
 import type { Factor, FactorScore, RankedNode, Weights } from '#jobs';
 import { FACTORS } from './factors.js';
-import type { Measure } from './measures.js';
+import type { Measure } from './factors.js';
 import { lifted } from './preferences.js';
 
 /** Millionths: finer differences are noise, and equal nodes must tie. */

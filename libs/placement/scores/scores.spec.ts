@@ -92,15 +92,21 @@ describe('resources', () => {
     const world = new World();
     world.node('large', { inventory: { cpu: 64, memory: 256 * GIB } });
     world.node('small', { inventory: { cpu: 8, memory: 16 * GIB } });
-    expect(value(world, 'small', 'resources', needs({ cpu: 4, memory: 8 * GIB }))).toBe(0.5);
-    expect(value(world, 'large', 'resources', needs({ cpu: 4, memory: 8 * GIB }))).toBe(0.046875);
+    expect(value(world, 'small', 'resources', needs({ cpu: 4, memory: 8 * GIB }))).toBe(0.625);
+    expect(value(world, 'large', 'resources', needs({ cpu: 4, memory: 8 * GIB }))).toBeCloseTo(
+      0.25 + 0.75 * 0.046875,
+      6,
+    );
   });
 
   it('A-33 looks only at what the job asks for', () => {
     const world = new World();
     world.node('a', { inventory: { cpu: 8, memory: 16 * GIB, disk: 10 * GIB } });
     expect(value(world, 'a', 'resources', needs({ cpu: 8, memory: 16 * GIB }))).toBe(1);
-    expect(value(world, 'a', 'resources', needs({ cpu: 8, memory: 16 * GIB, disk: GIB }))).toBeCloseTo(2.1 / 3, 5);
+    expect(value(world, 'a', 'resources', needs({ cpu: 8, memory: 16 * GIB, disk: GIB }))).toBeCloseTo(
+      0.25 + (0.75 * 2.1) / 3,
+      5,
+    );
   });
 
   it('A-33 spreads a service, away from its own instances first', () => {
@@ -119,6 +125,26 @@ describe('resources', () => {
     world.node('gpu', { inventory: { cpu: 32, memory: 64 * GIB, gpus: [{ id: 'g', model: 'T4', memory: GIB }] } });
     expect(world.plan().nodeId).toBe('cpu');
     expect(world.plan(needs({ gpu: { count: 1, share: 0.5, models: [] } })).nodeId).toBe('gpu');
+  });
+});
+
+describe('headroom', () => {
+  const gpus = Array.from({ length: 4 }, (_, index) => ({ id: `g${index}`, model: 'T4', memory: 16 * GIB }));
+
+  it('A-70 a tenth left free is enough, and less is not', () => {
+    const world = new World();
+    world.node('a', { inventory: { cpu: 10, memory: 100 * GIB } });
+    const of = (cpu: number): number => value(world, 'a', 'availability', needs({ cpu }));
+    expect(of(9)).toBe(of(0.1));
+    expect(of(9.1)).toBeCloseTo(of(9) - 0.2, 6);
+  });
+
+  it('A-70 asks for GPUs left free only for a job that takes some', () => {
+    const world = new World();
+    world.node('a', { inventory: { cpu: 64, memory: 256 * GIB, gpus } });
+    const gpu = (count: number) => needs({ gpu: { count, share: 1, models: [] } });
+    expect(value(world, 'a', 'availability', gpu(3))).toBe(value(world, 'a', 'availability'));
+    expect(value(world, 'a', 'availability', gpu(4))).toBeLessThan(value(world, 'a', 'availability'));
   });
 });
 
@@ -166,7 +192,7 @@ describe('availability', () => {
     world.node('lent', { policy: { windows } });
     world.node('full');
     world.job('j');
-    world.reserve('j', 'full', { cpu: 6 });
+    world.reserve('j', 'full', { cpu: 7 });
     world.onNode('flaky', {
       type: 'NodeWentOffline',
       data: { lastSeenAt: second(0), reason: 'silent', at: second(60) },

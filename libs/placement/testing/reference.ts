@@ -1,6 +1,7 @@
 import { byText, hash32, toInstant, toMillis } from '#kernel';
 import type { Decision, FilteredReason, RankedNode } from '#jobs';
 import { betterOffer } from '../board/offers.js';
+import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode, ClusterState } from '../cluster/state.js';
 import type { DecisionContext } from '../decide.js';
 import { NEVER, PASS } from '../filters/check.js';
@@ -37,7 +38,7 @@ export const referenceDecision = (
     considered: nodes.length,
     eligible: eligible.length,
     filtered: nodes.length === 0 ? [] : [...ofRequest, ...reasonsOf(checks, nodes, failing.length === 0, at)],
-    ranking: rank(request, eligible, at).slice(0, 10),
+    ranking: rank(request, eligible, cluster.mix, at).slice(0, 10),
     ...(eligible.length === 0 && Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
   };
 };
@@ -85,10 +86,10 @@ const reason = (
   ...(best !== undefined && { best: formatValue(REASONS[code].unit, best) }),
 });
 
-const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], at: number): RankedNode[] => {
+const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], mix: JobMix, at: number): RankedNode[] => {
   const profile = profileOf(request.spec);
   const { estimate, budget } = request.spec;
-  const standings = nodes.map((node) => ({ node, ...standingOf(node, request, profile) }));
+  const standings = nodes.map((node) => ({ node, ...standingOf(node, request, profile, mix) }));
   const costs = standings.map(({ cost }) => cost);
   const scale = { cheapest: Math.min(Infinity, ...costs.filter((cost) => cost > 0)), someFree: costs.includes(0) };
   const maxCost = estimate.duration === undefined ? undefined : budget?.maxCost;
