@@ -169,7 +169,8 @@ export class Lifecycle {
 
   private async startLoop(): Promise<void> {
     const { view, jobs, nodes, clock, timers, ids, log, config } = this.parts;
-    const options = { offlineAfter: config.offlineAfter * 1000, lostAfter: config.lostAfter * 1000 };
+    const { offlineAfter, lostAfter, runGrace } = config;
+    const options = { offlineAfter: offlineAfter * 1000, lostAfter: lostAfter * 1000, runGrace: runGrace * 1000 };
     const shared = { view, jobs, nodes, clock, timers, ids, log, options };
     this.loop = new ControlLoop({ ...shared, presence: this.presence, observer: this.observer() });
     await this.loop.start();
@@ -192,6 +193,7 @@ export class Lifecycle {
       conflict: (stream) => metrics.conflicts.inc({ stream }),
       expired: () => metrics.expiries.inc(),
       lost: () => metrics.lost.inc(),
+      timedOut: () => metrics.timedOut.inc(),
       fault: () => metrics.faults.inc(),
       overlooked: () => metrics.overlooked.inc(),
     };

@@ -7,6 +7,7 @@ import { Evaluator } from './evaluation/evaluator.js';
 import { DEFAULT_SCHEDULING } from './ports.js';
 import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
+import { JobTimeouts } from './reactors/job-timeouts.js';
 import { PresenceMonitor } from './reactors/presence-monitor.js';
 import { ReservationTimers } from './reactors/reservation-timers.js';
 import { Scheduler } from './scheduler.js';
@@ -29,7 +30,7 @@ export interface ControlLoopParts {
 /**
  * The scheduler's role in one process: the loops that act on a view of the cluster.
  *
- * `start` waits until the view is live, then starts presence, reservation timers, releases and the scheduler, each of
+ * `start` waits until the view is live, then starts presence, reservation timers, timeouts, releases and the scheduler, each of
  * which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
  * cost each other conflicts. `stop` lets what is under way finish.
  */
@@ -37,6 +38,7 @@ export class ControlLoop {
   readonly scheduler: Scheduler;
   private readonly releaser: CapacityReleaser;
   private readonly reservations: ReservationTimers;
+  private readonly timeouts: JobTimeouts;
   private readonly presence: PresenceMonitor;
   private readonly view: ClusterView;
   private stopped = false;
@@ -51,6 +53,7 @@ export class ControlLoop {
     this.scheduler = new Scheduler({ ...shared, evaluator });
     this.releaser = new CapacityReleaser(shared);
     this.reservations = new ReservationTimers(shared);
+    this.timeouts = new JobTimeouts(shared);
     this.presence = new PresenceMonitor(shared);
   }
 
@@ -60,6 +63,7 @@ export class ControlLoop {
     this.acting = true;
     this.presence.start();
     this.reservations.start();
+    this.timeouts.start();
     this.releaser.start();
     this.scheduler.start();
   }
@@ -69,6 +73,7 @@ export class ControlLoop {
     if (!this.acting) return;
     await this.scheduler.stop();
     this.reservations.stop();
+    this.timeouts.stop();
     await this.presence.stop();
     await this.releaser.stop();
   }

@@ -23,6 +23,8 @@ export interface SchedulingObserver {
   conflict?(stream: 'job' | 'node'): void;
   expired?(): void;
   lost?(): void;
+  /** A timeout ended a job or a try. */
+  timedOut?(): void;
   fault?(): void;
   /** The safety sweep placed a job: an event that should have woken it was missed. */
   overlooked?(): void;
@@ -34,6 +36,8 @@ export interface SchedulingOptions {
   readonly offlineAfter: Millis;
   /** A node that is offline for longer has lost what it ran. */
   readonly lostAfter: Millis;
+  /** How long a node has to end and report a run that is over its time, before that is done for it. */
+  readonly runGrace: Millis;
   /** How often presence is looked at. */
   readonly presenceInterval: Millis;
   /** How often everything that waits is looked at again, should an event have been missed. */
@@ -47,6 +51,7 @@ export interface SchedulingOptions {
 export const DEFAULT_SCHEDULING: SchedulingOptions = {
   offlineAfter: 15_000,
   lostAfter: 60_000,
+  runGrace: 30_000,
   presenceInterval: 1_000,
   sweepInterval: 300_000,
   reconcileInterval: 10_000,

@@ -11,7 +11,8 @@ describe('recorded histories', () => {
   });
 
   it.each(recordedNames())('%s leads to the state that it led to when it was recorded', (name) => {
-    expect(stateOf(readHistory(name))).toEqual(readState(name));
+    // A later version may know more of it.
+    expect(stateOf(readHistory(name))).toMatchObject(readState(name) as object);
   });
 
   it.each(recordedNames())('%s is a stream as stored: one stream, revisions from 0, positions that rise', (name) => {

@@ -25,6 +25,7 @@ describe('the configuration', () => {
       roles: ['api', 'scheduler', 'projector'],
       offlineAfter: 15,
       lostAfter: 60,
+      runGrace: 30,
       schedulerLock: true,
       snapshotEvery: 50_000,
     });

@@ -22,6 +22,7 @@ export interface Config {
   /** Seconds. */
   readonly offlineAfter: number;
   readonly lostAfter: number;
+  readonly runGrace: number;
   /** Events from one snapshot of the cluster to the next; 0 for none. */
   readonly snapshotEvery: number;
 }
@@ -54,6 +55,7 @@ export const readConfig = (env: Environment): Config => {
     logLevel: reader.choice('LOG_LEVEL', 'info', LEVELS),
     offlineAfter: reader.number('ESCALON_OFFLINE_AFTER', 15, 0.1, 86_400),
     lostAfter: reader.number('ESCALON_LOST_AFTER', 60, 0, 86_400),
+    runGrace: reader.number('ESCALON_RUN_GRACE', 30, 0, 86_400),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
   };
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);

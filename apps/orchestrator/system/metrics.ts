@@ -7,6 +7,7 @@ const NAMES = {
   conflicts: 'escalon_append_conflicts_total',
   expiries: 'escalon_reservation_expiries_total',
   lost: 'escalon_executions_lost_total',
+  timedOut: 'escalon_timeouts_total',
   faults: 'escalon_worker_process_faults_total',
   overlooked: 'escalon_overlooked_jobs_total',
   ready: 'escalon_eval_broker_ready',
@@ -47,6 +48,11 @@ export class Metrics {
     ...this.on,
   });
   readonly lost = new Counter({ name: NAMES.lost, help: 'Executions lost with their node', ...this.on });
+  readonly timedOut = new Counter({
+    name: NAMES.timedOut,
+    help: 'Jobs and runs that the control plane ended because their time was over',
+    ...this.on,
+  });
   readonly faults = new Counter({
     name: NAMES.faults,
     help: 'Evaluations that failed and are tried again',

@@ -301,6 +301,14 @@ describe('a job file that is wrong', () => {
     expect(mistakes(withTask({ timeouts }))).toEqual([expected]);
   });
 
+  it('S-10 names every mistake of the timeouts at once', () => {
+    expect([...mistakes(withTask({ timeouts: { queue: '-1s', run: '3h', total: '2h', confirm: 0 } }))].sort()).toEqual([
+      '/timeouts/confirm OUT_OF_RANGE',
+      '/timeouts/queue OUT_OF_RANGE',
+      '/timeouts/total CONFLICT',
+    ]);
+  });
+
   it('S-10 queue and run may fill the total', () => {
     expect(mistakes(withTask({ timeouts: { queue: '1h', run: '1h', total: '2h' } }))).toEqual([]);
   });

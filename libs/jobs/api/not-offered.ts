@@ -19,9 +19,3 @@ export const notOffered = (spec: JobSpec): ProblemItem[] => {
   }
   return items;
 };
-
-/** Limits that are kept on record and not enforced yet. */
-export const notEnforced = ({ timeouts }: JobSpec): string[] => {
-  const names = (['queue', 'total'] as const).filter((name) => timeouts[name] !== undefined);
-  return names.map((name) => `timeouts.${name} is recorded, but not enforced yet`);
-};

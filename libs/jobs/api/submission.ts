@@ -20,7 +20,7 @@ import type { Explained } from './explain/explanations.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
-import { notEnforced, notOffered } from './not-offered.js';
+import { notOffered } from './not-offered.js';
 
 /** Looks a project up in its stream, for one that the view has not seen yet. */
 export const PROJECT_LOOKUP = Symbol('ProjectLookup');
@@ -127,7 +127,7 @@ export class JobSubmissions {
     if (refused.length > 0) throw invalid(refused);
     const { institution } = await this.projectFor(spec.project, caller);
     await this.checkSources(spec, caller);
-    return { spec, institution, warnings: [...parsed.warnings, ...notEnforced(spec)] };
+    return { spec, institution, warnings: parsed.warnings };
   }
 
   /** A job may take files only of jobs that its submitter may see. */

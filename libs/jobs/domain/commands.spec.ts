@@ -29,6 +29,8 @@ const COMMANDS = {
   ResumeJob: { type: 'ResumeJob', at },
   CancelJob: { type: 'CancelJob', reason: 'mistake', byUser: true, at },
   FailJob: { type: 'FailJob', class: 'timeout', code: 'total-timeout', message: 'timed out after 10 s', at },
+  'TimeOutJob without a bound': { type: 'TimeOutJob', at },
+  'TimeOutExecution without a bound': { type: 'TimeOutExecution', executionId: 'job-1.1', grace: 0, at },
   'a placement': aPlacement(7, 20, { number: 2 }),
   'a first placement': aPlacement(7, 20, { number: 1 }),
   'a deferral': { type: 'RecordDecision', decision: aDecision({ number: 2, outcome: 'deferred' }), at },
@@ -79,6 +81,8 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
     cancelled: '-',
     else: 'JobFailed',
   },
+  'TimeOutJob without a bound': { absent, else: '-' },
+  'TimeOutExecution without a bound': { absent, else: '-' },
   'a placement': { absent, ...TERMINAL, else: '!DECISION_OUTDATED' },
   'a first placement': {
     absent,

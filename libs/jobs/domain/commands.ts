@@ -11,6 +11,8 @@ export type JobCommand =
   | ResumeJob
   | CancelJob
   | FailJob
+  | TimeOutJob
+  | TimeOutExecution
   | RecordDecision
   | LeaveOutNode
   | ExpireReservation
@@ -55,15 +57,29 @@ export interface CancelJob {
 }
 
 /**
- * The system gives the job up: a bound on its whole time passed (`timeout`), nothing could ever run it, what it depends on
- * did not come. What may still run is told to stop.
+ * The system gives the job up: nothing could ever run it, what it depends on did not come. What may still run is told to
+ * stop.
  */
 export interface FailJob {
   readonly type: 'FailJob';
   readonly class: FailureClass;
-  /** Stable word for programs: `queue-timeout`, `total-timeout`, … */
+  /** Stable word for programs. */
   readonly code: string;
   readonly message: string;
+  readonly at: Instant;
+}
+
+/** Ends the job when it has waited, or taken, longer than it may (`timeouts.queue`, `timeouts.total`). */
+export interface TimeOutJob {
+  readonly type: 'TimeOutJob';
+  readonly at: Instant;
+}
+
+/** Ends a try that its node should have ended `grace` seconds ago, because of `timeouts.run`, and has not. */
+export interface TimeOutExecution {
+  readonly type: 'TimeOutExecution';
+  readonly executionId: string;
+  readonly grace: number;
   readonly at: Instant;
 }
 

@@ -11,6 +11,7 @@ import type {
   PauseJob,
   RecordDecision,
   SubmitJob,
+  TimeOutExecution,
 } from './commands.js';
 import { deferralKey } from './decision.js';
 import { afterFailed, afterReturned, endUnconfirmed } from './ends.js';
@@ -20,6 +21,7 @@ import { EXCLUDED_SECONDS } from './retry.js';
 import { decideReport } from './report.js';
 import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
+import { runDeadline, timedOut } from './timeouts.js';
 
 export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> => {
   if (command.type === 'SubmitJob') return submit(command, job);
@@ -35,6 +37,10 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
       return cancel(command, job);
     case 'FailJob':
       return fail(command, job);
+    case 'TimeOutJob':
+      return timeOut(command.at, job);
+    case 'TimeOutExecution':
+      return timeOutExecution(command, job);
     case 'RecordDecision':
       return recordDecision(command, job);
     case 'LeaveOutNode':
@@ -108,6 +114,23 @@ const cancel = ({ reason, byUser, at }: CancelJob, job: JobState): Decided<JobEv
 const fail = ({ type: _type, ...data }: FailJob, job: JobState): Decided<JobEvent> => {
   if (job.ended || job.cancelRequested !== undefined) return accept();
   return accept(...endUnconfirmed(job, 'the job failed', data.at), { type: 'JobFailed', data });
+};
+
+const timeOut = (at: Instant, job: JobState): Decided<JobEvent> => {
+  const ending = timedOut(job, at);
+  return ending ? fail({ type: 'FailJob', ...ending, at }, job) : accept();
+};
+
+/** The node's own word comes first: only what it still has not ended when the grace is over is ended for it. */
+const timeOutExecution = ({ executionId, grace, at }: TimeOutExecution, job: JobState): Decided<JobEvent> => {
+  const execution = job.executions[executionId];
+  if (!execution || !job.spec || job.ended) return accept();
+  const deadline = runDeadline(job.spec, execution, grace);
+  if (deadline === undefined || at < deadline) return accept();
+  const message = `timed out after ${String(job.spec.timeouts.run)} s, and ${execution.nodeId} did not report its end`;
+  const ending = { class: 'timeout' as const, code: 'run-timeout', message };
+  const data = { executionId, ...ending, diagnostics: {}, artifacts: [], endedBy: 'system' as const, at };
+  return accept({ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, ending, at));
 };
 
 /** A decision counts only on the state it was made for. A reservation that is recorded already is no mistake. */

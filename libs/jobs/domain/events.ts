@@ -191,6 +191,8 @@ export interface ExecutionFailed {
     readonly diagnostics: Readonly<Record<string, unknown>>;
     readonly artifacts: readonly Artifact[];
     readonly consumption?: Consumption;
+    /** Who ended it: its node, when absent, or the control plane, because the node did not when it should have. */
+    readonly endedBy?: 'node' | 'system';
     readonly at: Instant;
   };
 }

@@ -3,6 +3,7 @@ import type { Instant } from '#kernel';
 import type { JobEvent, JobFailed, JobRequeued, JobSubmitted, ReportType, ExecutionReserved } from './events.js';
 import { mayHaveRun } from './state.js';
 import type { Ending, Execution, ExecutionStateName, JobState, Partition } from './state.js';
+import { stoodStill } from './timeouts.js';
 
 /** Folds one event into the job's state. Total: a history that was stored is never refused. */
 export const evolve = (job: JobState, event: JobEvent): JobState => {
@@ -14,7 +15,7 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
     case 'JobPaused':
       return { ...job, paused: true };
     case 'JobResumed':
-      return { ...job, paused: false };
+      return { ...job, paused: false, resumedAt: event.data.at };
     case 'PlacementDecided':
       return { ...job, decisions: event.data.number, lastDecision: event.data };
     case 'ExecutionReserved':
@@ -28,9 +29,9 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
     case 'ExecutionProgressed':
       return changed(job, event.data.executionId, { quarters: Math.floor(event.data.fraction * 4) });
     case 'ExecutionPaused':
-      return moved(job, event.data.executionId, 'paused', 'pause');
+      return moved(job, event.data.executionId, 'paused', 'pause', { pausedSince: event.data.at });
     case 'ExecutionResumed':
-      return moved(job, event.data.executionId, 'running', 'resume');
+      return resumed(job, event.data.executionId, event.data.at);
     case 'ExecutionPublishing':
       return moved(job, event.data.executionId, 'publishing', 'publish');
     case 'ReservationDeclined':
@@ -45,9 +46,10 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return ended(job, executionId, at, 'succeeded', 'succeed', details);
     }
     case 'ExecutionFailed': {
-      const { executionId, at, exitCode, artifacts, consumption, class: kind, code, message } = event.data;
-      return ended(job, executionId, at, 'failed', 'fail', {
+      const { executionId, at, exitCode, artifacts, consumption, class: kind, code, message, endedBy } = event.data;
+      return ended(job, executionId, at, 'failed', endedBy === 'system' ? undefined : 'fail', {
         artifacts,
+        ...(endedBy === 'system' ? { endedBySystem: true } : {}),
         failure: { class: kind, code, message },
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(consumption === undefined ? {} : { consumption }),
@@ -90,6 +92,7 @@ const submitted = (data: JobSubmitted['data']): JobState => ({
   rerunOf: data.rerunOf,
   priority: data.spec.priority,
   paused: false,
+  resumedAt: undefined,
   cancelRequested: undefined,
   ended: undefined,
   endedAt: undefined,
@@ -129,6 +132,12 @@ const moved = (
   report: ReportType,
   details: Partial<Execution> = {},
 ): JobState => changed(job, executionId, { ...details, state, accepted: taken(job, executionId, report) });
+
+const resumed = (job: JobState, executionId: string, at: Instant): JobState => {
+  const execution = job.executions[executionId];
+  const pausedFor = execution ? stoodStill(execution, at) : 0;
+  return moved(job, executionId, 'running', 'resume', { pausedFor, pausedSince: undefined });
+};
 
 const taken = (job: JobState, executionId: string, report: ReportType | undefined): readonly ReportType[] => {
   const accepted = job.executions[executionId]?.accepted ?? [];

@@ -90,6 +90,16 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     })),
   },
   {
+    weight: 2,
+    arbitrary: fc.nat(63).map((pick): Step => (job, at) => ({
+      type: 'TimeOutExecution',
+      executionId: `job-1.${executionOf(job, pick)}`,
+      grace: pick % 8,
+      at: second(at),
+    })),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'TimeOutJob', at: second(at) })) },
+  {
     weight: 1,
     arbitrary: fc.nat(9).map((pick): Step => (job, at) => ({
       type: 'AbandonReservation',
@@ -133,9 +143,15 @@ const submission = fc
     count: fc.integer({ min: 1, max: 4 }),
     attempts: fc.integer({ min: 1, max: 4 }),
     on: fc.subarray([...FAILURE_CLASSES], { minLength: 5 }),
+    bounds: fc.record(
+      { queue: fc.integer({ min: 60, max: 600 }), run: fc.integer({ min: 1, max: 60 }) },
+      { requiredKeys: [] },
+    ),
   })
-  .map(({ count, attempts, on }) =>
-    aSubmission({ spec: aJobSpec({ count, retry: { ...aJobSpec().retry, attempts, on } }) }),
+  .map(({ count, attempts, on, bounds }) =>
+    aSubmission({
+      spec: aJobSpec({ count, retry: { ...aJobSpec().retry, attempts, on }, timeouts: { confirm: 15, ...bounds } }),
+    }),
   );
 
 interface Taken {

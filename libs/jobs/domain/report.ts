@@ -35,7 +35,7 @@ const staleReason = (job: JobState, nodeId: string, report: ExecutionReport): St
   if (execution.fencingToken !== report.fencingToken) return 'STALE_TOKEN';
   if (isLive(execution)) return undefined;
   // Its node must learn that it is over, even by repeating what was right before: another try may run elsewhere.
-  if (execution.state === 'lost') return 'EXECUTION_ENDED';
+  if (execution.state === 'lost' || execution.endedBySystem) return 'EXECUTION_ENDED';
   return execution.accepted.includes(report.type) || isOldTick(execution, report.type) ? undefined : 'EXECUTION_ENDED';
 };
 
@@ -175,7 +175,12 @@ const tellsOfRun = ({ class: kind, exitCode }: FailedReport): boolean =>
 const stopped = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
   const { code, message, consumption } = report;
   const used = consumption === undefined ? {} : { consumption };
-  const data = { executionId: execution.executionId, reason: job.cancelRequested ?? message, ...used, at };
+  const data = {
+    executionId: execution.executionId,
+    reason: job.cancelRequested ?? job.ending?.message ?? message,
+    ...used,
+    at,
+  };
   const before = job.ended ? [] : confirmed(execution, at);
   const ending = { class: 'cancelled' as const, code, message };
   return [...before, { type: 'ExecutionCancelled', data }, ...afterReturned(job, execution, ending, at)];

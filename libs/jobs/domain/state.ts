@@ -38,11 +38,16 @@ export interface Execution {
   /** Quarters of progress recorded, 0…4. */
   readonly quarters: number;
   readonly startedAt?: Instant;
+  /** Since when it stands still on its node, and seconds that it stood still before. */
+  readonly pausedSince?: Instant | undefined;
+  readonly pausedFor?: number;
   readonly endedAt?: Instant;
   readonly exitCode?: number;
   readonly artifacts: readonly Artifact[];
   readonly consumption?: Consumption;
   readonly failure?: Ending;
+  /** The control plane ended it: its node has yet to learn that. */
+  readonly endedBySystem?: true;
 }
 
 /** One of the job's `count` parts. */
@@ -83,6 +88,7 @@ export interface JobState {
   readonly rerunOf: string | undefined;
   readonly priority: number;
   readonly paused: boolean;
+  readonly resumedAt: Instant | undefined;
   readonly cancelRequested: string | undefined;
   readonly ended: 'completed' | 'failed' | 'cancelled' | undefined;
   readonly endedAt: Instant | undefined;
@@ -112,6 +118,7 @@ export const absentJob = (): JobState => ({
   rerunOf: undefined,
   priority: 0,
   paused: false,
+  resumedAt: undefined,
   cancelRequested: undefined,
   ended: undefined,
   endedAt: undefined,

@@ -28,6 +28,7 @@ const commandsIn = (job: JobState): JobCommand[] => {
     { type: 'ResumeJob', at },
     { type: 'CancelJob', reason: 'mistake', byUser: true, at },
     { type: 'FailJob', class: 'timeout', code: 'total-timeout', message: 'too long', at },
+    { type: 'TimeOutJob', at },
     { type: 'AbandonReservation', executionId: 'job-1.9', nodeId: 'node-1', at },
     ...[0, 1].map((partition) => aPlacement(partition, 1, { number: job.decisions + 1, partition })),
     ...live.flatMap((partition) => commandsOn(partition, job.executions[`job-1.${partition}`]!)),
@@ -39,6 +40,7 @@ const commandsOn = (number: number, { executionId, fencingToken }: Execution): J
   return [
     { type: 'ExpireReservation', executionId, at },
     { type: 'DeclareExecutionLost', executionId, reason: 'silent', at },
+    { type: 'TimeOutExecution', executionId, grace: 1, at: second(AT + 2) },
     ...(['confirm', 'prepare', 'start', 'pause', 'resume', 'publish'] as const).map((type) => say({ type })),
     say({ type: 'decline', reason: 'busy' }),
     say({ type: 'progress', fraction: 1 }),
@@ -47,8 +49,13 @@ const commandsOn = (number: number, { executionId, fencingToken }: Execution): J
   ];
 };
 
-const root = (attempts: number) =>
-  aSubmission({ spec: aJobSpec({ count: 2, retry: { ...aJobSpec().retry, attempts } }) });
+const root = (attempts: number) => {
+  const { retry } = aJobSpec();
+  const timeouts = { confirm: 15, queue: 1, run: 1, total: 3 };
+  return aSubmission({
+    spec: aJobSpec({ count: 2, retry: { ...retry, attempts, on: [...retry.on, 'timeout'] }, timeouts }),
+  });
+};
 
 /** The same state without what only grows. `returned` stays what the exploration began with. */
 const folded = (job: JobState, returned: number): JobState => ({

@@ -1,6 +1,7 @@
 import type { Timers, Millis } from '#kernel';
 import type { RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX } from '#jobs';
+import type { ExecutionFailed } from '#jobs';
 import type { ClusterState, LiveExecution } from '#placement';
 import type { ClusterView, ViewFollower } from './cluster-view.js';
 
@@ -105,9 +106,9 @@ export class AssignmentBoard implements ViewFollower {
       const { executionId, nodeId } = event.data as { executionId: string; nodeId: string };
       this.nodeOf.set(executionId, nodeId);
       this.bump(nodeId, event.position);
-    } else if (OWN_ENDS.has(event.type)) {
+    } else if (OWN_ENDS.has(event.type) && !endedBySystem(event)) {
       this.nodeOf.delete((event.data as { executionId: string }).executionId);
-    } else if (ENDS.has(event.type)) {
+    } else if (ENDS.has(event.type) || endedBySystem(event)) {
       const { executionId } = event.data as { executionId: string };
       const nodeId = this.nodeOf.get(executionId);
       this.nodeOf.delete(executionId);
@@ -127,6 +128,10 @@ export class AssignmentBoard implements ViewFollower {
     for (const resolve of this.waiters.get(nodeId) ?? []) resolve();
   }
 }
+
+/** A run that its node should have ended and did not. */
+const endedBySystem = ({ type, data }: RecordedEvent): boolean =>
+  type === 'ExecutionFailed' && (data as ExecutionFailed['data']).endedBy === 'system';
 
 const nodesRunning = ({ jobs, ended }: ClusterState, jobId: string): ReadonlySet<string> => {
   const job = jobs.get(jobId) ?? ended.get(jobId)?.lingering;
