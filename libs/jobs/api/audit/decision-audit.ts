@@ -6,6 +6,7 @@ import { ProblemException } from '#platform/http';
 import { CLOCK, EVENT_STORE, TIMERS } from '#platform/ports';
 import { decisionPoints } from '#scheduling';
 import type { DecisionPoint, DecisionRange } from '#scheduling';
+import { inTurns } from '../explain/in-turns.js';
 
 /** How far a derivation is; `fraction` is 0…1 of the log. */
 export interface AuditProgress {
@@ -27,8 +28,6 @@ export class ReaderLeft extends Error {
 
 /** The log is folded from its start each time, which takes memory and one core: one at a time in a process. */
 const MOST_AT_ONCE = 1;
-/** The longest that a derivation keeps the process to itself. */
-const TURN: Millis = 20;
 const TELL_EVERY: Millis = 250;
 
 /** Goes through recorded decisions beside the work of the process. */
@@ -70,26 +69,19 @@ export class DecisionAudit {
   /** Gives the process its turns, and tells how far it is. A second reading begins again at the start, and tells nothing. */
   private async pace({ upTo }: DecisionRange, reader: AuditReader) {
     const head = upTo ?? (await this.store.head());
-    let [turn, told, furthest] = [this.clock.now(), -Infinity, START];
+    const turns = inTurns(this.clock, this.timers);
+    let [told, furthest] = [-Infinity, START];
     const pace = {
       decisions: 0,
-      seen: (position: bigint): Promise<void> | undefined => {
-        const now = this.clock.now();
-        if (now - turn < TURN) return undefined;
-        const tell = position > furthest && now - told >= TELL_EVERY;
-        if (tell) [told, furthest] = [now, position];
-        return this.breathe(async () => {
-          turn = this.clock.now();
+      seen: (position: bigint): Promise<void> | undefined =>
+        turns()?.then(async () => {
+          const now = this.clock.now();
+          if (position <= furthest || now - told < TELL_EVERY) return;
+          [told, furthest] = [now, position];
           const fraction = head <= 0n ? 1 : Math.min(1, Number(position) / Number(head));
-          if (tell) await reader.progress({ position: String(position), fraction, decisions: pace.decisions });
-        });
-      },
+          await reader.progress({ position: String(position), fraction, decisions: pace.decisions });
+        }),
     };
     return pace;
-  }
-
-  private async breathe(then: () => Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => void this.timers.after(0, resolve));
-    await then();
   }
 }

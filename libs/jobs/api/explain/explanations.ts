@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventStore } from '#event-store';
 import { toInstant } from '#kernel';
-import type { Clock } from '#kernel';
+import type { Clock, Timers } from '#kernel';
 import { changeInWords, explainDecision, formatSeconds, reasonDefinition, requestOf, smallestChange } from '#placement';
 import type { NodeExplanation, PlacementRequest, SmallestChange } from '#placement';
 import { ProblemException } from '#platform/http';
 import type { Caller } from '#platform/http';
-import { CLOCK, EVENT_STORE } from '#platform/ports';
+import { CLOCK, EVENT_STORE, TIMERS } from '#platform/ports';
 import { ClusterView, nodeSight } from '#scheduling';
 import type { Decision } from '../../domain/decision.js';
 import { jobStream } from '../../domain/events.js';
@@ -15,6 +15,7 @@ import type { JobState } from '../../domain/state.js';
 import { waitedByCause } from '../../domain/waited.js';
 import type { Waited } from '../../domain/waited.js';
 import { JobQueries } from '../../read/index.js';
+import { inTurns } from './in-turns.js';
 import { Naming, decisionFor, withheldLine } from './naming.js';
 import type { ReadDecision } from './naming.js';
 import { explainNodeAt, nodeInWords } from './node-at-decision.js';
@@ -37,6 +38,7 @@ export class Explanations {
     private readonly view: ClusterView,
     @Inject(EVENT_STORE) private readonly store: EventStore,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(TIMERS) private readonly timers: Timers,
   ) {}
 
   /** The names that a reader of this job sees: those he sees anyway, and wherever the job was sent. */
@@ -81,7 +83,7 @@ export class Explanations {
 
   /** A node that the reader does not see is as good as absent. */
   private async aboutNode(jobId: string, decision: Decision, node: string, naming: Naming): Promise<Explained> {
-    const found = await explainNodeAt(this.store, jobId, decision, node);
+    const found = await explainNodeAt(this.store, jobId, decision, node, inTurns(this.clock, this.timers));
     const answer = naming.sees(found.nodeId) ? found : { kind: 'unknown' as const, nodeId: node };
     const read = decisionFor(decision, naming);
     return { ...read, node: answer, explanation: nodeInWords(read, answer) };

@@ -2,6 +2,7 @@ import type { EventStore } from '#event-store';
 import { explainNode } from '#placement';
 import type { ClusterState, NodeExplanation } from '#placement';
 import { pointsOf } from '#scheduling';
+import type { Seen } from '#scheduling';
 import type { Decision } from '../../domain/decision.js';
 
 /**
@@ -13,10 +14,13 @@ export const explainNodeAt = async (
   jobId: string,
   decision: Decision,
   node: string,
+  seen: Seen,
 ): Promise<NodeExplanation> => {
-  for await (const { cluster, request } of pointsOf(store, [
-    { jobId, position: BigInt(decision.position), decision },
-  ])) {
+  for await (const { cluster, request } of pointsOf(
+    store,
+    [{ jobId, position: BigInt(decision.position), decision }],
+    seen,
+  )) {
     if (request) return explainNode(request, cluster, { time: decision.time }, nodeIdOf(cluster, node));
   }
   return { kind: 'unknown', nodeId: node };
