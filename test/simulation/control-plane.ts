@@ -10,8 +10,8 @@ import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
 import type { LiveExecution } from '#placement';
 import { projectDecider, projectStream } from '#projects';
 import type { ProjectCommand, ProjectEvent, ProjectState } from '#projects';
-import { AssignmentBoard, ClusterView, ControlLoop } from '#scheduling';
-import type { PresenceSource, SchedulingLog } from '#scheduling';
+import { AssignmentBoard, ClusterView, ControlLoop, Snapshots } from '#scheduling';
+import type { PresenceSource, SchedulingLog, SnapshotStore } from '#scheduling';
 import { idsOf } from './chance.js';
 import type { PlannedJob, PlannedNode } from './workload.js';
 
@@ -47,6 +47,9 @@ export interface ToldSet {
 
 /** Often, and never together with what happens at whole seconds. */
 const SWEEP_EVERY: Millis = 17_003;
+
+/** Often enough that most lives begin from a snapshot and some events after it. */
+const SNAPSHOT_EVERY = 40;
 
 /** Timers that end with their process. */
 class ProcessTimers implements Timers {
@@ -91,7 +94,13 @@ export class ControlPlane {
     readonly name: string,
     private readonly around: Surroundings,
     faults: MemoryFaults,
-    options: { readonly process: number; readonly life: number; readonly clockOffset: Millis },
+    options: {
+      readonly process: number;
+      readonly life: number;
+      readonly clockOffset: Millis;
+      /** Its disk: what one life wrote the next one finds. */
+      readonly snapshots: SnapshotStore;
+    },
   ) {
     const { time, log } = around;
     this.startedAt = time.now();
@@ -99,7 +108,15 @@ export class ControlPlane {
     this.clock = { now: () => time.now() + options.clockOffset };
     this.store = new MemoryEventStore({ clock: time, timers: this.timers, faults, log });
     const ids = idsOf(options.process, options.life);
-    this.view = new ClusterView(this.store, (error) => around.fault(name, error));
+    const snapshots = new Snapshots({
+      store: options.snapshots,
+      events: this.store,
+      timers: this.timers,
+      log: this.logger(),
+      every: SNAPSHOT_EVERY,
+      pieceSize: 1_000,
+    });
+    this.view = new ClusterView(this.store, (error) => around.fault(name, error), snapshots);
     this.board = new AssignmentBoard(this.view, this.timers);
     this.jobs = new CommandHandler(jobDecider, this.store, ids);
     this.nodes = new CommandHandler(nodeDecider, this.store, ids);

@@ -2,6 +2,8 @@ import { MemoryLog, randomFaults } from '#event-store';
 import type { FaultRates, MemoryFaults } from '#event-store';
 import { FakeTime, toInstant } from '#kernel';
 import type { Millis } from '#kernel';
+import type { SnapshotStore } from '#scheduling';
+import { MemorySnapshots } from '#scheduling/testing';
 import { SimulatedAgent } from './agent.js';
 import { Chance } from './chance.js';
 import { ControlPlane, RefusedCommand } from './control-plane.js';
@@ -46,6 +48,7 @@ interface Seat {
   readonly clockOffset: Millis;
   current: ControlPlane;
   life: number;
+  readonly snapshots: SnapshotStore;
   /** Appends until it crashes, when that is arranged, and whether the last of them is stored. */
   doom: { appends: number; stored: boolean } | undefined;
 }
@@ -123,7 +126,13 @@ export class Simulation {
     const planes = this.chance.happens(0.6) ? 2 : 1;
     for (let process = 0; process < planes; process += 1) {
       const clockOffset = process === 0 ? 0 : this.chance.int(-3_000, 3_000);
-      const seat = { process, clockOffset, life: 0, doom: undefined } as unknown as Seat;
+      const seat = {
+        process,
+        clockOffset,
+        life: 0,
+        doom: undefined,
+        snapshots: new MemorySnapshots(),
+      } as unknown as Seat;
       this.seats.push(seat);
       this.open(seat);
     }

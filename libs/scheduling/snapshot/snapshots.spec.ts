@@ -192,7 +192,7 @@ describe('snapshots while the log is followed', () => {
     free();
     await time.advanceAsync(0);
     expect(snapshots.texts.size).toBe(0);
-    expect(warnings).toEqual([expect.stringContaining('it took longer than 5000 ms')]);
+    expect(warnings).toEqual([expect.stringContaining('it took longer than 10000 ms')]);
   });
 
   it('that cannot be stored are a warning', async () => {

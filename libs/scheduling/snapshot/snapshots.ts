@@ -27,7 +27,7 @@ interface Saving {
 }
 
 /** The state stands still no longer than this, however slow the disk is. */
-const LONGEST_PAUSE: Millis = 5_000;
+const LONGEST_PAUSE: Millis = 10_000;
 const RETRY_AFTER: Millis = 1_000;
 
 /**

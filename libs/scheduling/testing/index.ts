@@ -1,0 +1,1 @@
+export { MemorySnapshots } from './memory-snapshots.js';
