@@ -5,6 +5,7 @@ import type { BenchResult } from './bench-result.js';
 import { benchEventStore } from './eventstore.js';
 import { benchLifecycle } from './lifecycle.js';
 import { benchPlacement } from './placement.js';
+import { benchStart } from './start.js';
 
 /* `npm run bench [-- NAME… --json FILE]`: runs the benchmarks named (all without a name), a table for each on stdout. */
 
@@ -12,6 +13,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<BenchResult> | BenchResu
   eventstore: benchEventStore,
   lifecycle: benchLifecycle,
   placement: benchPlacement,
+  start: benchStart,
 };
 
 const show = ({ name, rows, notes }: BenchResult): void => {

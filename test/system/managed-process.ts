@@ -41,15 +41,15 @@ export class ManagedProcess {
     return this.words.join('');
   }
 
-  /** Resolves with the ready line. */
-  async start(): Promise<Record<string, unknown>> {
+  /** Resolves with the ready line, which must come within so many milliseconds. */
+  async start(readyWithin = READY_WITHIN): Promise<Record<string, unknown>> {
     const script = join(REPOSITORY, 'dist', 'apps', this.app, 'main.js');
     const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...this.env };
     const child = spawn(process.execPath, [script, ...this.args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child = child;
     this.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'gone')));
     child.stderr.on('data', (chunk: Buffer) => this.keep(chunk.toString()));
-    return this.ready(child);
+    return this.ready(child, readyWithin);
   }
 
   /** Sends the signal and resolves when the process has ended. */
@@ -68,10 +68,10 @@ export class ManagedProcess {
     return this.kill('SIGTERM');
   }
 
-  private ready(child: ChildProcess): Promise<Record<string, unknown>> {
+  private ready(child: ChildProcess, within: number): Promise<Record<string, unknown>> {
     return new Promise((resolve, reject) => {
       let line = '';
-      const timer = setTimeout(() => fail('was not ready in time'), READY_WITHIN);
+      const timer = setTimeout(() => fail('was not ready in time'), within);
       const fail = (what: string): void => {
         clearTimeout(timer);
         reject(new Error(`${this.app} ${what}:\n${this.output}`));
