@@ -142,11 +142,11 @@ describe('a decision', () => {
     expect(world.plan({}, second(0), { jobId: 'x' }).nodeId).toBe(world.plan({}, second(0), { jobId: 'x' }).nodeId);
   });
 
-  it('A-88 keeps the ten best, the winner first', () => {
+  it('A-88 keeps the five best, the winner first', () => {
     const world = new World();
     for (let count = 0; count < 15; count += 1) world.node(`n${count}`, { inventory: { cpu: 4 + count } });
     const { decision } = world.plan();
-    expect(decision.ranking).toHaveLength(10);
+    expect(decision.ranking).toHaveLength(5);
     expect(decision.ranking[0]!.nodeId).toBe(decision.winner);
     expect(decision.ranking[1]!.nodeId).toBe(decision.runnerUp);
     expect(decision.eligible).toBe(15);

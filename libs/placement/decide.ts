@@ -14,7 +14,7 @@ import type { PlacementRequest } from './request.js';
 export const ALGORITHM = 'placement/4';
 
 /** How many of the ranked nodes a decision records. */
-export const RANKING_KEPT = 10;
+export const RANKING_KEPT = 5;
 
 /** What is not in the cluster: the number and cause of the decision, and the time at which it is made. */
 export interface DecisionContext {

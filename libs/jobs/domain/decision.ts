@@ -62,7 +62,7 @@ export interface Decision {
   readonly considered: number;
   readonly eligible: number;
   readonly filtered: readonly FilteredReason[];
-  /** Best first, at most the top ten. */
+  /** Best first, at most the top five; earlier records have up to ten. */
   readonly ranking: readonly RankedNode[];
   readonly winner?: string;
   readonly runnerUp?: string;

@@ -38,7 +38,7 @@ export const referenceDecision = (
     considered: nodes.length,
     eligible: eligible.length,
     filtered: nodes.length === 0 ? [] : [...ofRequest, ...reasonsOf(checks, nodes, failing.length === 0, at)],
-    ranking: rank(request, eligible, cluster.mix, at).slice(0, 10),
+    ranking: rank(request, eligible, cluster.mix, at).slice(0, 5),
     ...(eligible.length === 0 && Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
   };
 };

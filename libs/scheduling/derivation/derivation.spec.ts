@@ -235,6 +235,23 @@ describe('a record that was tampered with', () => {
     ]);
   });
 
+  it('A-21 a record that kept more of the ranking than is kept now is the same decision, one that kept less is not', async () => {
+    const history = new Histories();
+    history.history([...Array.from({ length: 7 }, (_, pick) => ['node', pick] as const), ['decide', 0], ['record', 0]]);
+    const kept = async (change: (ranking: Decision['ranking']) => Decision['ranking']): Promise<unknown[]> => {
+      const events = history.events.map((event) => {
+        if (event.type !== 'PlacementDecided') return event;
+        const decision = event.data as Decision;
+        return { ...event, data: { ...decision, ranking: change(decision.ranking) } };
+      });
+      return [...(await visit(decisionPoints(storeOf(events), {}), verifyDecision)).values()];
+    };
+    expect(await kept((ranking) => [...ranking, ...ranking.slice(1)])).toEqual([{ kind: 'verified' }]);
+    expect(await kept((ranking) => ranking.slice(0, 3))).toMatchObject([
+      { kind: 'differs', differences: [{ path: '/ranking/3' }, { path: '/ranking/4' }] },
+    ]);
+  });
+
   it('a decision by another version is told apart from one that differs', async () => {
     const versions = { algorithm: 'placement/0', weights: 'profiles/1' };
     expect(await tampered(() => ({ versions, winner: 'n9' }))).toEqual([
