@@ -63,7 +63,11 @@ export class LifecycleSystem {
   /** A page of the list of jobs, once the read models have passed the position. */
   async list(query: string, position?: string): Promise<{ items: { id: string }[]; next: string | null }> {
     const headers = position === undefined ? {} : { 'escalon-min-position': position };
-    return (await this.request('GET', `/jobs?${query}`, undefined, headers)).body as never;
+    for (;;) {
+      const answer = await this.request('GET', `/jobs?${query}`, undefined, headers);
+      // The server waits two seconds for its read models; here it is what takes as long as it takes that is measured.
+      if (answer.headers['escalon-stale'] === undefined) return answer.body as never;
+    }
   }
 
   timesOf(jobId: string): JobTimes {
