@@ -4,12 +4,12 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { connectEventStore } from '#event-store';
-import type { ConnectedEventStore, EventStore, NewEvent } from '#event-store';
-import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
+import type { EventStore } from '#event-store';
+import { systemClock, systemIds, systemTimers } from '#kernel';
 import { applyEvent, emptyCluster } from '#placement';
 import type { ClusterState } from '#placement';
 import { SnapshotFolder, Snapshots } from '#scheduling';
+import { EventLog } from '../../apps/eventstore/log/event-log.js';
 import { ManagedProcess, SECRET, TestSystem } from '../system/index.js';
 import type { BenchResult } from './bench-result.js';
 import { processorTime } from './processor-time.js';
@@ -20,9 +20,6 @@ import type { LoggedEvent } from './start-log.js';
 
 const JOBS = Number(process.env.BENCH_START_JOBS ?? 111_000);
 const EVENTS_PER_JOB = 9;
-const IN_FLIGHT = 128;
-/** Claims and releases that one append of a node's stream holds. */
-const JOBS_PER_NODE_APPEND = 100;
 const READY_WITHIN = 900_000;
 
 type Row = BenchResult['rows'][number];
@@ -94,43 +91,42 @@ const newestIn = (folder: string): number => {
 const residentOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) * 1024;
 
+/** Straight into the event store's file, while no process holds it. */
 const fill = async (system: TestSystem): Promise<void> => {
-  const ports = { clock: systemClock, timers: systemTimers, random: systemRandom };
-  const store = connectEventStore({ connectionString: system.eventStoreUrl, ...ports, maxInFlight: IN_FLIGHT });
-  for (const nodeId of NODES) await append(store, `node-${nodeId}`, nodeStart(nodeId), -1n);
-  await Promise.all(Array.from({ length: IN_FLIGHT }, (_, worker) => fillPart(store, worker)));
-  await Promise.all(NODES.map((nodeId, index) => fillLedger(store, nodeId, index)));
-  await store.close();
+  await system.eventStore.stop();
+  const ports = { clock: systemClock, timers: systemTimers, ids: systemIds };
+  const log = EventLog.open(join(system.folder, 'events.db'), ports);
+  for (const nodeId of NODES) append(log, `node-${nodeId}`, nodeStart(nodeId));
+  for (let number = 0; number < JOBS; number += 1) {
+    const [jobId, nodeId] = [jobIdOf(number), NODES[number % NODES.length]!];
+    const { job, node } = ran(jobId, nodeId);
+    append(log, `job-${jobId}`, [submitted(jobId), ...job]);
+    append(log, `node-${nodeId}`, node);
+    if (log.full) await log.room();
+  }
+  await log.close();
+  await system.eventStore.start();
 };
 
 const jobIdOf = (number: number): string => `01890a5d-ac96-774b-bcce-${String(number).padStart(12, '0')}`;
 
-const nodeOf = (number: number): string => NODES[number % NODES.length]!;
+const METADATA = Buffer.from(JSON.stringify({ schemaVersion: 1, actor: 'bench' }));
 
-const fillPart = async (store: ConnectedEventStore, worker: number): Promise<void> => {
-  for (let number = worker; number < JOBS; number += IN_FLIGHT) {
-    const jobId = jobIdOf(number);
-    await append(store, `job-${jobId}`, [submitted(jobId), ...ran(jobId, nodeOf(number)).job], -1n);
-  }
-};
-
-const fillLedger = async (store: ConnectedEventStore, nodeId: string, place: number): Promise<void> => {
-  let revision = 1n;
-  let events: LoggedEvent[] = [];
-  for (let number = place; number < JOBS; number += NODES.length) {
-    events.push(...ran(jobIdOf(number), nodeId).node);
-    if (events.length < 2 * JOBS_PER_NODE_APPEND && number + NODES.length < JOBS) continue;
-    await append(store, `node-${nodeId}`, events, revision);
-    revision += BigInt(events.length);
-    events = [];
-  }
-};
-
-const append = async (store: ConnectedEventStore, stream: string, events: LoggedEvent[], at: bigint): Promise<void> => {
-  const metadata = { schemaVersion: 1, actor: 'bench' };
-  const made: NewEvent[] = events.map(({ type, data }) => ({ id: randomUUID(), type, data, metadata }));
-  const answer = await store.append(stream, made, at < 0n ? 'none' : at);
-  if (answer.kind !== 'appended') throw new Error(`${stream} was not appended to`);
+const append = (log: EventLog, stream: string, events: readonly LoggedEvent[]): void => {
+  const proposed = events.map(({ type, data }) => {
+    return { id: randomUUID(), type, json: true, data: Buffer.from(JSON.stringify(data)), metadata: METADATA };
+  });
+  const fail = (error: Error): void => {
+    throw error;
+  };
+  log.write({
+    request: { kind: 'append', stream, expected: { kind: 'any' }, events: proposed },
+    bytes: proposed.reduce((sum, { data }) => sum + data.length, 0),
+    settle: ({ kind }) => {
+      if (kind !== 'stored') throw new Error(`${stream} was not appended to: ${kind}`);
+    },
+    fail,
+  });
 };
 
 /** The view in this process: what a job costs in memory, and how long writing it down keeps the fold waiting. */
