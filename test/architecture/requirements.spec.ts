@@ -6,11 +6,15 @@ import { describe, expect, it } from '@jest/globals';
  * rows that nobody names; whether a test shows what its title says is for its reader.
  */
 
-const range = (from: number, to: number): string[] =>
-  Array.from({ length: to - from + 1 }, (_, index) => `A-${String(from + index).padStart(2, '0')}`);
+const range = (kind: 'A' | 'G', from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${kind}-${String(from + index).padStart(2, '0')}`);
 
-/** Submission and placement, the path of a job, compatibility, protections. */
-const ROWS = [...range(1, 18), ...range(20, 51), ...range(60, 72), ...range(80, 92)];
+const ROWS = [
+  // Submission and placement, the path of a job, compatibility, protections.
+  ...[...range('A', 1, 18), ...range('A', 20, 51), ...range('A', 60, 72), ...range('A', 80, 92)],
+  // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
+  ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
+];
 
 /** The rows in the titles of tests, be they plain or in the tables of `it.each`. */
 const namedRows = (): Set<string> => {

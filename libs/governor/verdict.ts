@@ -1,0 +1,100 @@
+import type { Rejection } from '#kernel';
+import type { Contract, GrantedGpu } from '#nodes';
+import { fromMilli, memoryFor } from './demand.js';
+import type { Demand } from './demand.js';
+import { chooseDevices, fullest, hasPart, itemsOnDevices, lacks } from './devices.js';
+import type { DeviceChoice } from './devices.js';
+import { emptied } from './machine.js';
+import type { Machine } from './machine.js';
+import { shortagesOf } from './shortage.js';
+import type { Shortage } from './shortage.js';
+
+/**
+ * The governor's answer to a demand. GRANT: all of it, now. REDUCE_BATCH: now, with fewer items than asked for. WAIT: it
+ * fits the machine but not beside what is held. REJECT: it can never run here; the code is that of the first shortage, or
+ * `estimate.invalid`, and the message names them all.
+ */
+export type Verdict =
+  | { readonly kind: 'GRANT'; readonly contract: Contract }
+  | { readonly kind: 'REDUCE_BATCH'; readonly contract: Contract; readonly asked: number }
+  | Wait
+  | Reject;
+
+export interface Wait {
+  readonly kind: 'WAIT';
+  readonly reason: Rejection;
+}
+
+export interface Reject {
+  readonly kind: 'REJECT';
+  readonly reason: Rejection;
+}
+
+/**
+ * The pure core: what a demand gets of a machine. The way to a contract makes no object but the contract; reasons are
+ * looked for only when there is none.
+ */
+export const verdict = (demand: Demand, machine: Machine, choose: DeviceChoice = fullest): Verdict => {
+  const items = itemsNow(demand, machine);
+  const contract = contractOf(demand, machine, items, choose);
+  if (contract)
+    return items < demand.maxItems
+      ? { kind: 'REDUCE_BATCH', contract, asked: demand.maxItems }
+      : { kind: 'GRANT', contract };
+  const never = shortagesOf(demand, emptied(machine));
+  return never.length > 0
+    ? { kind: 'REJECT', reason: reasonOf(never) }
+    : { kind: 'WAIT', reason: reasonOf(shortagesOf(demand, machine)) };
+};
+
+const reasonOf = (shortages: readonly Shortage[]): Rejection => ({
+  code: shortages[0]?.code ?? 'capacity',
+  message: shortages.map(({ message }) => message).join('; '),
+  details: { shortages },
+});
+
+/** How many items the machine can take now: what is asked for, or as many as fit; 0 for a task without batches. */
+const itemsNow = (demand: Demand, { total, used, devices }: Machine): number => {
+  if (!demand.batched) return 0;
+  const { memoryPerItem, gpu } = demand;
+  const free = total.memory - used.memory - demand.memory;
+  return Math.min(
+    demand.maxItems,
+    memoryPerItem === 0 ? Infinity : Math.floor(free / memoryPerItem),
+    gpu ? itemsOnDevices(devices, gpu) : Infinity,
+  );
+};
+
+const contractOf = (demand: Demand, machine: Machine, items: number, choose: DeviceChoice): Contract | undefined => {
+  if (items < demand.minItems || !hasAmounts(demand, machine, items)) return undefined;
+  const gpus = devicesFor(demand, machine, items, choose);
+  return (
+    gpus && {
+      cpu: fromMilli(demand.cpu),
+      memory: memoryFor(demand, items),
+      disk: demand.disk,
+      ioSlots: demand.ioSlots,
+      gpus,
+      ...(demand.batched ? { batchSize: items } : {}),
+    }
+  );
+};
+
+const hasAmounts = (demand: Demand, { total, used }: Machine, items: number): boolean =>
+  !lacks(demand.cpu, total.cpu - used.cpu) &&
+  !lacks(memoryFor(demand, items), total.memory - used.memory) &&
+  !lacks(demand.disk, total.disk - used.disk) &&
+  !lacks(demand.ioSlots, total.ioSlots - used.ioSlots);
+
+const devicesFor = (
+  { gpu, parts }: Demand,
+  { devices }: Machine,
+  items: number,
+  choose: DeviceChoice,
+): readonly GrantedGpu[] | undefined => {
+  if (gpu) return chooseDevices(devices, gpu, items, choose);
+  if (!parts) return [];
+  return parts.every((part) => hasPart(devices, part))
+    ? parts.map(({ id, share, memory }) => ({ id, share: fromMilli(share), memory }))
+    : undefined;
+};
