@@ -100,8 +100,8 @@ const edges = [
   ),
   forbid(
     'cli-is-a-client',
-    'Verbs talk HTTP. `up` and `demo` launch services, and replay folds the domain as the server does.',
-    { path: '^apps/cli/', pathNot: `${TESTS}|^apps/cli/(?:up|demo|audit)/` },
+    'Verbs talk HTTP. `up` and `demo` launch services, replay folds the domain and `simulate` decides as the server does.',
+    { path: '^apps/cli/', pathNot: `${TESTS}|^apps/cli/(?:up|demo|audit|simulate)/` },
     { path: '^libs/|^node_modules/(?:pg|typeorm|@nestjs|@eventstore)/', pathNot: '^libs/(?:contracts|kernel)/' },
   ),
   forbid(
@@ -111,6 +111,15 @@ const edges = [
     {
       path: '^libs/|^node_modules/(?:pg|typeorm|@nestjs|@eventstore)/',
       pathNot: `^libs/(?:contracts/|kernel/|(?:${CONTEXTS})/index\\.ts$)`,
+    },
+  ),
+  forbid(
+    'cli-simulate-places',
+    '`simulate` adds the pure placement (decision record 0009), nothing more.',
+    { path: '^apps/cli/simulate/', pathNot: TESTS },
+    {
+      path: '^libs/|^node_modules/(?:pg|typeorm|@nestjs|@eventstore)/',
+      pathNot: '^libs/(?:contracts|kernel|placement)/',
     },
   ),
   forbid(

@@ -8,6 +8,7 @@ import { addAgent } from './up/agent-command.js';
 import { addDemo } from './demo/command.js';
 import { addJob } from './job/command.js';
 import { addNode } from './node/command.js';
+import { addSimulate } from './simulate/command.js';
 import { addProject } from './system/projects.js';
 import { addProjections } from './system/projections.js';
 import { addQueue } from './system/queue.js';
@@ -25,6 +26,7 @@ const VERBS = [
   addAudit,
   addWhatIf,
   addProjections,
+  addSimulate,
   addProject,
   addToken,
 ];

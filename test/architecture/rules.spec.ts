@@ -71,6 +71,7 @@ const broken: readonly (readonly [rule: string, file: string, text: string])[] =
   ['cli-is-a-client', 'apps/cli/job/bad-domain.ts', value('#jobs')],
   ['cli-is-a-client', 'apps/cli/bad-platform.ts', value('#platform')],
   ['cli-audit-folds-the-domain', 'apps/cli/audit/bad-platform.ts', value('#platform')],
+  ['cli-simulate-places', 'apps/cli/simulate/bad-domain.ts', value('#jobs')],
   ['cli-launcher-uses-the-platform', 'apps/cli/up/bad-store.ts', value('#event-store')],
   ['page-imports-contracts-kernel-and-folds', 'apps/workspace/src/bad-platform.ts', value('#platform')],
   ['nobody-imports-an-app', 'apps/cli/up/bad-app.ts', value('../../orchestrator/module.js')],

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { BenchResult } from './bench-result.js';
 import { benchEventStore } from './eventstore.js';
 import { benchLifecycle } from './lifecycle.js';
+import { benchOpenb } from './openb.js';
 import { benchPlacement } from './placement.js';
 import { benchStart } from './start.js';
 
@@ -12,6 +13,7 @@ import { benchStart } from './start.js';
 const BENCHMARKS: Readonly<Record<string, () => Promise<BenchResult> | BenchResult>> = {
   eventstore: benchEventStore,
   lifecycle: benchLifecycle,
+  openb: benchOpenb,
   placement: benchPlacement,
   start: benchStart,
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { readJobs, readNodes, simulate } from './index.js';
 import type { Read, SimulationOptions, SimulationResult } from './index.js';
 
@@ -98,6 +99,33 @@ describe('a simulated trace', () => {
     const result = run(['n1,8000,65536,0,'], ['a,4000,1024', 'b,8000,1024,,,,,,3']);
     expect(result).toMatchObject({ gpuAsked: undefined, placed: 1, allocation: { atEnd: { cpu: 0.5 } } });
     expect(result.allocation.atFullArrivals).toBeUndefined();
+  });
+});
+
+describe('the openb trace, every tenth node and job', () => {
+  const trace = (name: string): string => {
+    const [head, ...lines] = readFileSync(`test/bench/traces/${name}.csv`, 'utf8').trim().split('\n');
+    return [head, ...lines.filter((_, index) => index % 10 === 0)].join('\n');
+  };
+  const options = {
+    nodes: items(readNodes(trace('openb_node_list_gpu_node'))),
+    jobs: items(readJobs(trace('openb_pod_list_default'))),
+    seed: 42,
+    arrivalsOnly: false,
+  };
+
+  it('A-33 allocates more than nine tenths of the GPUs, more than spreading does', () => {
+    const packed = simulate({ ...options, arrivalsOnly: true, inflate: 1.3, profile: 'gpu' });
+    const spread = simulate({ ...options, arrivalsOnly: true, inflate: 1.3, profile: 'interactive' });
+    expect(packed.allocation.atEnd.gpu).toBeGreaterThan(0.93);
+    expect(packed.allocation.atEnd.gpu).toBeGreaterThan((spread.allocation.atEnd.gpu ?? 1) + 0.01);
+    expect(packed).toEqual(simulate({ ...options, arrivalsOnly: true, inflate: 1.3, profile: 'gpu' }));
+  });
+
+  it('A-33 places all in time but what fits no node', () => {
+    const { placed, unplaced, allocation, jobs } = simulate(options);
+    expect(placed + unplaced.neverFit).toBe(jobs);
+    expect(allocation.atEnd).toEqual({ gpu: 0, cpu: 0 });
   });
 });
 
