@@ -6,14 +6,20 @@ import type { Check } from './filters/check.js';
 import { checksOfAll, checksOfEach } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
 
+/** Why no node could take a request, by the codes of `reasonsDigest`, and until when that stood unless an event came. */
+export interface StatedReasons {
+  readonly reasons: ReadonlySet<string>;
+  readonly wakesAt: Millis | undefined;
+}
+
 /**
- * Whether a request that no node could take, for the stated reasons (as in `reasonsDigest`), may get another answer since
- * something changed on this node alone: the node takes it now, the node has a reason that was not stated, or its project's
- * quota has room again, which a claim given back anywhere may have made.
+ * Whether a request that no node could take may get another answer since something changed on this node alone: the node
+ * takes it now, or refuses it for nothing that was stated, so that nobody would hear of the end of that; or its project's
+ * quota has room again, which a claim given back anywhere may have made. A stated reason that holds is enough to wait on.
  */
 export const mayChangeAnswer = (
   request: PlacementRequest,
-  stated: ReadonlySet<string>,
+  { reasons, wakesAt }: StatedReasons,
   cluster: ClusterState,
   nodeId: string,
   at: Millis,
@@ -21,16 +27,16 @@ export const mayChangeAnswer = (
   const node = cluster.nodes.get(nodeId);
   if (!node) return false;
   const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
-  if (failing.some(({ code }) => !stated.has(code))) return true;
-  if (hasQuota(stated) && !failing.some(({ code }) => isQuota(code))) return true;
-  let passes = failing.length === 0;
+  if (failing.length > 0) return !failing.some(({ code }) => reasons.has(code));
+  if (hasQuota(reasons)) return true;
   for (const check of checksOn(nodeId, request, cluster)) {
     const verdict = check.test(node, at);
     if (verdict === PASS) continue;
-    if (!stated.has(verdict === NEVER ? `${check.code}!` : check.code)) return true;
-    passes = false;
+    if (!reasons.has(verdict === NEVER ? `${check.code}!` : check.code)) continue;
+    const until = check.until(node, at);
+    if (until === undefined || (wakesAt !== undefined && wakesAt <= until)) return false;
   }
-  return passes;
+  return true;
 };
 
 /** What its whole shape asks is remembered; what the request asks of a node that it names is not. */
@@ -39,9 +45,7 @@ const checksOn = (nodeId: string, request: PlacementRequest, cluster: ClusterSta
   return named ? checksOfEach(request, cluster) : boardOf(request, cluster).checks;
 };
 
-const isQuota = (code: string): boolean => code.startsWith('quota.');
-
-const hasQuota = (codes: Iterable<string>): boolean => {
-  for (const code of codes) if (isQuota(code)) return true;
+const hasQuota = (codes: ReadonlySet<string>): boolean => {
+  for (const code of codes) if (code.startsWith('quota.')) return true;
   return false;
 };

@@ -32,6 +32,7 @@ export type {
 export { FAILURE_WEIGHTS } from './cluster/track-record.js';
 export { chooseContract } from './contract.js';
 export { mayChangeAnswer } from './could-take.js';
+export type { StatedReasons } from './could-take.js';
 export { smallestChange } from './counterfactual/smallest-change.js';
 export type { OthersChange, RequirementChange, SmallestChange } from './counterfactual/smallest-change.js';
 export { changeInWords } from './counterfactual/words.js';

@@ -1,5 +1,5 @@
-import { toInstant } from '#kernel';
-import type { Clock, Timer, Timers } from '#kernel';
+import { toInstant, toMillis } from '#kernel';
+import type { Clock, Instant, Timer, Timers } from '#kernel';
 import { JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
 import type { CapacityReleased } from '#nodes';
 import type { RecordedEvent } from '#event-store';
@@ -122,7 +122,8 @@ export class Scheduler {
     const now = toInstant(this.parts.clock.now());
     const due = waiting.every(({ notBefore }) => (notBefore ?? '') <= now);
     const answered = last !== undefined && last.outcome !== 'placed' && partitions[last.partition]?.state === 'waiting';
-    if (due && answered) this.waiting.add(turnOf(job), this.shapeOf(job), answerOf(last.wakesOn, last.digest));
+    if (due && answered)
+      this.waiting.add(turnOf(job), this.shapeOf(job), answerOf(last.wakesOn, last.digest, last.wakesAt));
     else this.ask(job.id, 'start');
   }
 
@@ -148,10 +149,10 @@ export class Scheduler {
     this.pump();
   }
 
-  private helps(change: Change, jobId: string, { reasons }: Answer): boolean {
+  private helps(change: Change, jobId: string, answer: Answer): boolean {
     const { cluster } = this.parts.view;
     const job = cluster.jobs.get(jobId);
-    return job !== undefined && mayHelp(change, job, reasons, cluster, this.parts.clock.now());
+    return job !== undefined && mayHelp(change, job, answer, cluster, this.parts.clock.now());
   }
 
   private hearJob(event: RecordedEvent): void {
@@ -286,7 +287,7 @@ export class Scheduler {
     if (!job) return;
     const shape = this.shapeOf(job);
     if (this.waiting.shapeOf(jobId) !== shape) this.leave(jobId);
-    const answer = answerOf(outcome.wakesOn, outcome.reasons);
+    const answer = answerOf(outcome.wakesOn, outcome.reasons, outcome.wakesAt);
     this.waiting.add(turn, shape, answer);
     if (outcome.wakesAt === undefined) this.moments.stop(shape);
     else this.moments.at(shape, outcome.wakesAt, () => this.momentCame(shape));
@@ -319,9 +320,10 @@ export class Scheduler {
   }
 }
 
-const answerOf = (wakesOn: readonly string[], digest: string): Answer => ({
+const answerOf = (wakesOn: readonly string[], digest: string, wakesAt: Instant | undefined): Answer => ({
   wakesOn,
   reasons: new Set(digest.split(' ')),
+  wakesAt: wakesAt === undefined ? undefined : toMillis(wakesAt),
 });
 
 const turnOf = ({ id, project, priority, submittedAt }: ClusterJob): Turn => ({

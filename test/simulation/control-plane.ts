@@ -46,7 +46,7 @@ export interface ToldSet {
 }
 
 /** Often, and never together with what happens at whole seconds. */
-const SWEEP_EVERY: Millis = 17_003;
+const SWEEP_EVERY: Millis = 31_003;
 
 /** Often enough that most lives begin from a snapshot and some events after it. */
 const SNAPSHOT_EVERY = 40;

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
 import { mayChangeAnswer, requestOf, WAKING_EVENTS } from '#placement';
-import type { ClusterJob, ClusterState } from '#placement';
+import type { ClusterJob, ClusterState, StatedReasons } from '#placement';
 import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { Millis } from '#kernel';
 
@@ -26,19 +26,24 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
 };
 
 /** What comes all the time while jobs run, and mostly helps nobody. */
-const FREQUENT: ReadonlySet<string> = new Set(['CapacityReleased', 'ExecutionSucceeded', 'ReservationConfirmed']);
+const FREQUENT: ReadonlySet<string> = new Set([
+  'CapacityReleased',
+  'ExecutionSucceeded',
+  'NodeWentOnline',
+  'ReservationConfirmed',
+]);
 
 /** Whether the change may give the first of a class another answer than the class had. */
 export const mayHelp = (
   { type, nodeId, project }: Change,
   job: ClusterJob,
-  reasons: ReadonlySet<string>,
+  stated: StatedReasons,
   cluster: ClusterState,
   at: Millis,
 ): boolean => {
   if (project !== undefined) return project === job.project;
   if (nodeId === undefined || !FREQUENT.has(type)) return true;
-  return mayChangeAnswer(requestOf(job, 0), reasons, cluster, nodeId, at);
+  return mayChangeAnswer(requestOf(job, 0), stated, cluster, nodeId, at);
 };
 
 /** What changed while evaluations were under way, so that none of it is missed. */

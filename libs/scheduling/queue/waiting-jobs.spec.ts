@@ -13,7 +13,7 @@ const turn = (jobId: string, priority = 50, submitted = 0): Turn => ({
   submittedAt: second(submitted),
 });
 
-const waitsFor = (...wakesOn: string[]): Answer => ({ wakesOn, reasons: new Set() });
+const waitsFor = (...wakesOn: string[]): Answer => ({ wakesOn, reasons: new Set(), wakesAt: undefined });
 
 const heads = (jobs: WaitingJobs, type: string): string[] => jobs.wokenBy(type).map(({ turn: { jobId } }) => jobId);
 

@@ -1,4 +1,5 @@
 import { Heap } from '#kernel';
+import type { StatedReasons } from '#placement';
 import { isBefore } from './turn.js';
 import type { Turn } from './turn.js';
 
@@ -11,11 +12,9 @@ interface ShapeClass {
 }
 
 /** What a class waits for, and why. */
-export interface Answer {
+export interface Answer extends StatedReasons {
   /** Types of events. */
   readonly wakesOn: readonly string[];
-  /** The codes of all failing reasons, a lasting one with `!`; see `reasonsDigest`. */
-  readonly reasons: ReadonlySet<string>;
 }
 
 export interface Head {
@@ -107,7 +106,7 @@ export class WaitingJobs {
   }
 }
 
-const NOTHING: Answer = { wakesOn: [], reasons: new Set() };
+const NOTHING: Answer = { wakesOn: [], reasons: new Set(), wakesAt: undefined };
 
 const emptyClass = (shape: string): ShapeClass => ({
   shape,

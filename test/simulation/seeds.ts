@@ -1,0 +1,63 @@
+import { simulate } from './simulate.js';
+import type { Outcome } from './simulate.js';
+import type { SimulationOptions } from './simulation.js';
+
+/* What the specs of the simulation share. Each seed is another history: what goes wrong, when, and to whom. */
+
+type Size = Pick<SimulationOptions, 'jobs' | 'agents' | 'storm'>;
+
+export const CROWDED: Size = { jobs: 50, agents: 14, storm: 420_000 };
+/** Few jobs and nodes, so that a wake-up that is missed is made up for by no later one. */
+export const SPARSE: Size = { jobs: 25, agents: 5, storm: 420_000 };
+export const LARGE: Size = { jobs: 500, agents: 20, storm: 600_000 };
+
+/** Milliseconds, for a machine that does much else. */
+export const LONGEST = 900_000;
+
+/** Says how to see a seed that failed again. */
+const replay = ({ seed, violations }: Outcome, { jobs, agents, storm }: Size): string => {
+  const size = `--jobs ${String(jobs)} --agents ${String(agents)} --storm ${String(storm)}`;
+  return `npm run build && npm run simulate:seed -- --seed ${String(seed)} ${size} --trace\n${violations.join('\n')}`;
+};
+
+/** What went wrong with these seeds, and all that happened in them. */
+export const runSeeds = async (
+  seeds: readonly number[],
+  sizeOf: (seed: number) => Size,
+): Promise<{ failed: string[]; seen: string[] }> => {
+  const failed: string[] = [];
+  const seen = new Set<string>();
+  for (const seed of seeds) {
+    const size = sizeOf(seed);
+    const outcome = await simulate(seed, size);
+    if (outcome.violations.length > 0) failed.push(replay(outcome, size));
+    for (const { type, data } of outcome.log) {
+      seen.add(type === 'CapacityReleased' ? `released: ${(data as { cause: string }).cause}` : type);
+    }
+  }
+  return { failed, seen: [...seen] };
+};
+
+export const seedsFrom = (first: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => first + index);
+
+/** What each case must have seen, or it is no storm. */
+export const EXPECTED: readonly string[] = [
+  'ExecutionFailed',
+  'ExecutionLost',
+  'ExecutionPaused',
+  'ExecutionSucceeded',
+  'JobCancelled',
+  'JobCompleted',
+  'JobFailed',
+  'JobRequeued',
+  'LateResultRejected',
+  'NodeCordoned',
+  'NodeDrainStarted',
+  'NodeWentOffline',
+  'ReservationAbandoned',
+  'ReservationDeclined',
+  'ReservationExpired',
+  'released: abandoned',
+  'released: superseded',
+];
