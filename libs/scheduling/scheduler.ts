@@ -202,8 +202,9 @@ export class Scheduler {
     this.pump();
   }
 
+  /** What is being looked at was woken. */
   private sweep(): void {
-    for (const { turn } of this.waiting.heads()) this.ask(turn.jobId, SWEEP);
+    for (const { turn } of this.waiting.heads()) if (!this.inFlight.has(turn.jobId)) this.enqueue(turn.jobId, SWEEP);
     this.pump();
   }
 

@@ -7,6 +7,7 @@ import { benchLifecycle } from './lifecycle.js';
 import { benchOpenb } from './openb.js';
 import { benchPlacement } from './placement.js';
 import { benchStart } from './start.js';
+import { benchWaiting } from './waiting.js';
 
 /* `npm run bench [-- NAME… --json FILE]`: runs the benchmarks named (all without a name), a table for each on stdout. */
 
@@ -16,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<BenchResult> | BenchResu
   openb: benchOpenb,
   placement: benchPlacement,
   start: benchStart,
+  waiting: benchWaiting,
 };
 
 const show = ({ name, rows, notes }: BenchResult): void => {
