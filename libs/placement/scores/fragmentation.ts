@@ -46,15 +46,19 @@ interface Wish {
   readonly gpus: number;
   readonly share: number;
   readonly models: readonly string[];
-  readonly jobs: readonly JobClass[];
+  /** Cores, memory and weight of each class, one after the other: looked through for every placement that is weighed. */
+  readonly jobs: Float64Array;
 }
 
 export const askers = (cpu: number, memory: number, mix: Mix): Askers => {
   const { wishes, total } = wishesOf(mix);
   const weights = new Float64Array(wishes.length);
   for (let index = 0; index < wishes.length; index += 1) {
+    const { jobs } = wishes[index] as Wish;
     let weight = 0;
-    for (const job of (wishes[index] as Wish).jobs) if (job.cpu <= cpu && job.memory <= memory) weight += job.weight;
+    for (let at = 0; at < jobs.length; at += 3) {
+      if ((jobs[at] as number) <= cpu && (jobs[at + 1] as number) <= memory) weight += jobs[at + 2] as number;
+    }
     weights[index] = weight;
   }
   return { wishes, weights, total };
@@ -89,20 +93,21 @@ const pictures = new WeakMap<Mix['typical'], { readonly wishes: readonly Wish[];
 const wishesOf = ({ typical }: Mix): { readonly wishes: readonly Wish[]; readonly total: number } => {
   const known = pictures.get(typical);
   if (known) return known;
-  const wishes = new Map<string, Wish & { readonly jobs: JobClass[] }>();
-  let total = 0;
-  for (const job of typical) {
-    total += job.weight;
-    if (job.gpus === 0) continue;
-    const { gpus, share, models } = job;
-    const key = JSON.stringify([gpus, share, models]);
-    const wish = wishes.get(key) ?? { gpus, share, models, jobs: [] };
-    wish.jobs.push(job);
-    wishes.set(key, wish);
-  }
-  const picture = { wishes: [...wishes.values()], total };
+  const classes = Map.groupBy(
+    typical.filter(({ gpus }) => gpus > 0),
+    ({ gpus, share, models }) => JSON.stringify([gpus, share, models]),
+  );
+  const picture = {
+    wishes: Array.from(classes.values(), wishOf),
+    total: typical.reduce((sum, { weight }) => sum + weight, 0),
+  };
   pictures.set(typical, picture);
   return picture;
+};
+
+const wishOf = (classes: readonly JobClass[]): Wish => {
+  const { gpus, share, models } = classes[0] as JobClass;
+  return { gpus, share, models, jobs: Float64Array.from(classes.flatMap((job) => [job.cpu, job.memory, job.weight])) };
 };
 
 /** At so much growth or drop of fragmentation the squash is half way to its end. */
