@@ -137,17 +137,42 @@ describe('an agent at work', () => {
     delete process.env['SECRET_OF_THE_AGENT'];
   });
 
-  it('declines what does not fit, and says why', async () => {
+  it('G-21 declines what does not fit in time, and says why', async () => {
     await begin();
     const contract = { cpu: 3, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
     plane.assign(someAssignment('job1.e1', ['sleep', '60'], {}, { contract }));
     await plane.reported('job1.e1', 'start');
-    plane.assign(someAssignment('job2.e1', ['true'], {}, { contract }));
+    const confirmBy = new Date(Date.now() + 1_200).toISOString();
+    plane.assign(someAssignment('job2.e1', ['true'], {}, { contract, confirmBy }));
 
     const declined = await plane.reported('job2.e1', 'decline');
 
     expect(declined.reason).toBe('cpu: asked 3, 1 of 4 free');
     expect(plane.typesOf('job2.e1')).toEqual(['decline']);
+  });
+
+  it('G-27 declines at once what can never fit', async () => {
+    await begin();
+    const contract = { cpu: 5, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
+    plane.assign(someAssignment('job1.e1', ['true'], {}, { contract }));
+
+    expect((await plane.reported('job1.e1', 'decline')).reason).toBe('cpu: asked 5, 4 of 4 free');
+  });
+
+  it('G-23 confirms what had to wait when there is room, unless it is not wanted any more', async () => {
+    await begin();
+    const contract = { cpu: 3, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
+    plane.assign(someAssignment('job1.e1', untilGo('true', 'true'), {}, { contract }));
+    await plane.reported('job1.e1', 'start');
+    for (const id of ['job2.e1', 'job3.e1', 'job4.e1']) plane.assign(someAssignment(id, ['true'], {}, { contract }));
+    plane.desire('job2.e1', 'stop');
+    expect(await plane.reported('job2.e1', 'fail')).toMatchObject({ class: 'cancelled', code: 'stopped' });
+    plane.unassign('job3.e1');
+    await go();
+    await plane.reported('job4.e1', 'succeed');
+
+    expect(plane.typesOf('job4.e1')[0]).toBe('confirm');
+    expect(plane.typesOf('job3.e1')).toEqual([]);
   });
 
   it('runs nothing whose confirmation is refused', async () => {

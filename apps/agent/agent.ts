@@ -113,8 +113,10 @@ class Agent {
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
     const { nodeId, heartbeatInterval } = await enrol(enrolment, http, timers, random, log, signal);
-    const tell = (found: typeof inventory): Promise<void> =>
-      http.json('PUT', `/nodes/${nodeId}/inventory`, { body: found });
+    const tell = async (found: typeof inventory): Promise<void> => {
+      await http.json('PUT', `/nodes/${nodeId}/inventory`, { body: found });
+      executions.resize(found);
+    };
     const watch = new InventoryWatch(inventory, () => detect(false), tell, timers, log);
     const rejected = (executionId: string, reason: string): void => executions.discard(executionId, reason);
     const reports = new ReportQueue(nodeId, http, timers, random, log, rejected);
@@ -124,7 +126,7 @@ class Agent {
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(timers) };
     const { grace = 5_000, logLimit = 64 * MIB } = options;
     const host = { ...shared, clock, timers, random, log, grace, logLimit };
-    const executions = new Executions(host, () => watch.inventory);
+    const executions = new Executions(host, inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);
     await executions.restore();
@@ -143,7 +145,7 @@ class Agent {
     this.stopped.abort();
     this.watch.stop();
     await this.polling;
-    if (detach) this.executions.leave();
+    if (detach) await this.executions.leave();
     else await this.executions.stop(failure('infrastructure', 'agent-stopped', 'the agent on the node was stopped'));
     await within(this.ports.timers, LAST_REPORTS, this.reports.idle());
     this.heartbeat.stop();

@@ -30,15 +30,13 @@ export interface Machine {
 }
 
 /** The machine when `held` are held. More may be held than there is where the capacity has shrunk under them. */
-export const machineOf = (capacity: Capacity, held: Iterable<Contract> = []): Machine => {
+export const machineOf = ({ cpu, memory, disk, ioSlots, gpus }: Capacity, held: Iterable<Contract> = []): Machine => {
   let machine: Machine = {
-    total: { ...capacity, cpu: toMilli(capacity.cpu) },
+    total: { cpu: toMilli(cpu), memory, disk, ioSlots },
     used: { cpu: 0, memory: 0, disk: 0, ioSlots: 0 },
-    devices: capacity.gpus.map(({ id, model, memory }) => ({
-      id,
-      model,
-      modelKey: model.toLowerCase(),
-      memory,
+    devices: gpus.map((device) => ({
+      ...device,
+      modelKey: device.model.toLowerCase(),
       usedShare: 0,
       usedMemory: 0,
     })),

@@ -1,42 +1,107 @@
-import type { Contract, Inventory } from '#contracts';
+import type { Assignment, Contract, Inventory } from '#contracts';
+import { ResourceGovernor, TaskQueue } from '#governor';
+import type { Estimate } from '#governor';
+import { toMillis } from '#kernel';
+import type { Clock, Timers } from '#kernel';
 
-interface Asked {
-  readonly what: string;
-  readonly asked: number;
-  readonly held: number;
-  readonly total: number;
+/** How long before `confirmBy` a node that still has no room says so, that the answer may arrive in time. */
+const ANSWER_TIME = 1_000;
+/** The longest that a timer takes; nothing waits so long. */
+const LONGEST = 2 ** 31 - 1;
+/** How long the end waits for executions that were left to let go of what they hold. */
+const CLOSE_LIMIT = 1_000;
+const LANE = 'executions';
+
+/** What becomes of an assignment: `begin` gets the contract held and resolves when it is not needed any more. */
+interface Admitted {
+  readonly begin: (contract: Contract) => Promise<void>;
+  readonly decline: (reason: string) => void;
 }
 
-/** The slack that sums of decimal shares need; far below the smallest step (0.001). */
-const SLACK = 1e-6;
+/**
+ * Local admission: what the control plane has reserved is begun when the machine really has it free, in the order in which it
+ * came. The governor may be stricter than the ledger for a while, as when a task that the control plane has given up
+ * is still being ended. What fits beside nothing is declined at once; what has to wait is declined, with the reason,
+ * shortly before the control plane stops waiting for it.
+ */
+export class Admission {
+  private readonly governor: ResourceGovernor;
+  private readonly queue: TaskQueue;
 
-/** Why a further contract does not fit beside those held, naming what was asked and what is free; undefined when it does. */
-export const refusal = (asked: Contract, held: readonly Contract[], inventory: Inventory): string | undefined => {
-  const stranger = asked.gpus.find(({ id }) => !inventory.gpus.some((gpu) => gpu.id === id));
-  if (stranger) return `gpu ${stranger.id}: not on this node`;
-  const short = [...plain(asked, held, inventory), ...devices(asked, held, inventory)].find(
-    ({ asked: want, held: taken, total }) => want > 0 && taken + want > total + SLACK,
-  );
-  return (
-    short && `${short.what}: asked ${short.asked}, ${Math.max(0, short.total - short.held)} of ${short.total} free`
-  );
-};
+  constructor(
+    inventory: Inventory,
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {
+    this.governor = new ResourceGovernor(inventory);
+    this.queue = new TaskQueue({
+      governor: this.governor,
+      clock,
+      lanes: [{ name: LANE, workers: Infinity }],
+      remembered: 0,
+    });
+  }
 
-const plain = (asked: Contract, held: readonly Contract[], inventory: Inventory): Asked[] =>
-  (['cpu', 'memory', 'disk', 'ioSlots'] as const).map((what) => ({
-    what,
-    asked: asked[what],
-    held: held.reduce((sum, contract) => sum + contract[what], 0),
-    total: inventory[what],
-  }));
+  admit({ executionId, contract, confirmBy }: Assignment, { begin, decline }: Admitted): void {
+    const estimate = estimateOf(contract);
+    const verdict = this.governor.examine(estimate);
+    // The queue would say so too, but only when it is the first in line.
+    if (verdict.kind === 'REJECT') return decline(verdict.reason.message);
+    let begun = false;
+    const answer = this.queue.submit({
+      id: executionId,
+      estimate,
+      work: (granted) => {
+        begun = true;
+        deadline.cancel();
+        return begin(granted);
+      },
+    });
+    if (answer.kind === 'rejected') return decline(answer.rejection.message);
+    const left = Math.max(0, Math.min(LONGEST, toMillis(confirmBy) - this.clock.now() - ANSWER_TIME));
+    const deadline = this.timers.after(left, () => this.withdraw(executionId, this.waitingFor(executionId)));
+    void answer.ended.then((end) => {
+      deadline.cancel();
+      if (!begun && end.state !== 'completed') decline(end.reason.message);
+    });
+  }
 
-const devices = (asked: Contract, held: readonly Contract[], inventory: Inventory): Asked[] =>
-  asked.gpus.flatMap((gpu) => {
-    const taken = held.flatMap(({ gpus }) => gpus.filter(({ id }) => id === gpu.id));
-    const memory = inventory.gpus.find(({ id }) => id === gpu.id)?.memory ?? 0;
-    const sum = (part: 'share' | 'memory'): number => taken.reduce((total, grant) => total + grant[part], 0);
-    return [
-      { what: `gpu ${gpu.id} share`, asked: gpu.share, held: sum('share'), total: 1 },
-      { what: `gpu ${gpu.id} memory`, asked: gpu.memory, held: sum('memory'), total: memory },
-    ];
-  });
+  /** Ends the wait of one that has not begun, which is declined for the reason given. */
+  withdraw(executionId: string, reason: string): void {
+    this.queue.cancel(executionId, reason);
+  }
+
+  /** Counts what already runs, whether it fits or not, until the promise resolves. */
+  adopt(contract: Contract, released: Promise<void>): void {
+    const reservation = this.governor.adopt(contract);
+    void released.then(() => {
+      this.governor.release(reservation);
+      this.queue.resourcesChanged();
+    });
+  }
+
+  resize(inventory: Inventory): void {
+    this.governor.setCapacity(inventory);
+    this.queue.resourcesChanged();
+  }
+
+  /** Admits nothing more. */
+  async close(): Promise<void> {
+    await this.queue.destroy({ after: CLOSE_LIMIT, timers: this.timers });
+  }
+
+  private waitingFor(executionId: string): string {
+    const [first = executionId] = this.queue.lane(LANE)?.waiting ?? [];
+    const reason = this.queue.task(first)?.reason?.message ?? 'it waits';
+    return first === executionId ? reason : `behind ${first}: ${reason}`;
+  }
+}
+
+/** The control plane has chosen devices and batch already: the machine has exactly this, or not. */
+const estimateOf = ({ cpu, memory, disk, ioSlots, gpus, batchSize }: Contract): Estimate => ({
+  resources: { cpu, memory, disk, ioSlots },
+  devices: gpus,
+  ...(batchSize !== undefined && {
+    batch: { size: batchSize, min: batchSize, memoryPerItem: 0, gpuMemoryPerItem: 0 },
+  }),
+});

@@ -45,6 +45,9 @@ export const newEntry = (assignment: Assignment): JournalEntry => ({
  */
 export class Execution {
   readonly over: Promise<void>;
+  /** Resolves when it no longer holds its contract on this machine: its result is on disk, or all is over without one. */
+  readonly released: Promise<void>;
+  private readonly finished = Promise.withResolvers<undefined>();
   private readonly folder: TaskFolder;
   private readonly meter: Meter;
   private readonly interrupt = new AbortController();
@@ -66,7 +69,9 @@ export class Execution {
     this.meter = new Meter(entry.measured);
     this.desired = entry.pausedSince === undefined ? entry.assignment.desired : 'pause';
     if (this.desired === 'run') this.runWanted.resolve(undefined);
+    if (entry.phase === 'finished') this.finished.resolve(undefined);
     this.over = this.live().catch((error: unknown) => this.giveUp(error));
+    this.released = Promise.race([this.finished.promise, this.over]);
   }
 
   get id(): string {
@@ -75,11 +80,6 @@ export class Execution {
 
   get assignment(): Assignment {
     return this.entry.assignment;
-  }
-
-  /** Whether it still holds its contract on this machine. */
-  get holds(): boolean {
-    return this.entry.phase !== 'finished' && !this.discarded;
   }
 
   /** Whether only its report (or the publishing of its outputs) is left to do. */
@@ -272,6 +272,7 @@ export class Execution {
       ? { type: 'fail', ...common, ...failed, ...exit }
       : { type: 'succeed', ...common, exitCode: ending?.exitCode ?? 0 };
     await this.change({ phase: 'finished', last });
+    this.finished.resolve(undefined);
     this.host.log.info({ executionId, type: last.type, ...(failed && { code: failed.code }) }, 'task finished');
   }
 

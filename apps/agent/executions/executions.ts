@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Assignment, AssignmentsAnswer, Inventory } from '#contracts';
+import type { Assignment, AssignmentsAnswer, Contract, Inventory } from '#contracts';
 import { within } from '../client/wait.js';
 import type { JournalEntry } from '../journal/journal.js';
 import { isPlainId } from '../runner/inside.js';
-import { refusal } from './admission.js';
+import { Admission } from './admission.js';
 import { failure } from './ending.js';
 import type { Failure } from './ending.js';
 import { Execution, newEntry } from './execution.js';
@@ -13,21 +13,27 @@ import type { ExecutionHost } from './host.js';
 /** How many ids of executions that are over are remembered, against listings that were made before their end. */
 const REMEMBERED = 10_000;
 const STOP_LIMIT = 10_000;
+const STOPPING = 'the agent is stopping';
 
 /**
- * Makes the machine agree with the server's list: begins what is new and fits, declines what does not, passes on what is
- * desired, and ends whatever runs without being listed.
+ * Makes the machine agree with the server's list: begins what is new as soon as there is room for it, declines what has none
+ * in time, passes on what is desired, and ends whatever runs without being listed.
  */
 export class Executions {
   private readonly live = new Map<string, Execution>();
+  /** What waits for room, as it was listed last. */
+  private readonly waiting = new Map<string, Assignment>();
+  private readonly admission: Admission;
   private readonly recent = new Set<string>();
   private readonly listed = Promise.withResolvers<undefined>();
   private stopping = false;
 
   constructor(
     private readonly host: ExecutionHost,
-    private readonly inventory: () => Inventory,
-  ) {}
+    inventory: Inventory,
+  ) {
+    this.admission = new Admission(inventory, host.clock, host.timers);
+  }
 
   /** Goes on with what an earlier agent left in the journal, and removes folders that nothing in it accounts for. */
   async restore(): Promise<void> {
@@ -37,12 +43,20 @@ export class Executions {
     const tasks = join(this.host.data, 'tasks');
     for (const name of await readdir(tasks).catch(() => []))
       if (!known.has(name)) await rm(join(tasks, name), { recursive: true, force: true });
-    for (const entry of entries) this.add(entry);
+    for (const entry of entries) {
+      const execution = this.add(entry);
+      if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
+    }
+  }
+
+  /** Tells what the machine has from now on. */
+  resize(inventory: Inventory): void {
+    this.admission.resize(inventory);
   }
 
   /** Ids of all executions that the agent holds in some way. */
   ids(): string[] {
-    return [...this.live.keys()];
+    return [...this.live.keys(), ...this.waiting.keys()];
   }
 
   reconcile({ executions }: AssignmentsAnswer): void {
@@ -51,9 +65,11 @@ export class Executions {
       if (listed.has(execution.id) || execution.ended) continue;
       execution.stop(failure('cancelled', 'not-assigned', 'the control plane no longer lists this execution'));
     }
+    for (const id of this.waiting.keys()) if (!listed.has(id)) this.forget(id);
     for (const assignment of executions) {
       const execution = this.live.get(assignment.executionId);
       if (execution) execution.desire(assignment.desired);
+      else if (this.waiting.has(assignment.executionId)) this.keepWaiting(assignment);
       else if (!this.recent.has(assignment.executionId)) this.consider(assignment);
     }
     this.listed.resolve(undefined);
@@ -66,16 +82,22 @@ export class Executions {
   /** Ends what runs with `reason`; what already ended is left to the journal. Resolves when all is reported, within limits. */
   async stop(reason: Failure): Promise<void> {
     this.stopping = true;
+    for (const id of this.waiting.keys()) this.admission.withdraw(id, STOPPING);
     for (const execution of this.live.values()) if (!execution.ended) execution.stop(reason);
     const all = [...this.live.values()].map(({ over }) => over);
     await within(this.host.timers, this.host.grace + STOP_LIMIT, Promise.all(all));
-    this.leave();
+    await this.leave();
   }
 
-  /** Lets go of everything as it is: processes run on, and the journal tells the next agent of them. */
-  leave(): void {
+  /**
+   * Lets go of everything as it is: processes run on, and the journal tells the next agent of them. What waits is listed
+   * to that one again.
+   */
+  async leave(): Promise<void> {
     this.stopping = true;
+    for (const id of this.waiting.keys()) this.forget(id);
     for (const execution of this.live.values()) execution.leave();
+    await this.admission.close();
   }
 
   private consider(assignment: Assignment): void {
@@ -83,19 +105,45 @@ export class Executions {
     if (desired === 'stop') return this.refuse(assignment, failure('cancelled', 'stopped', 'stopped before it began'));
     if (state !== 'reserved')
       return this.refuse(assignment, failure('infrastructure', 'agent-restarted', 'the node has no trace of it'));
-    const reason = this.refusal(assignment);
-    if (reason === undefined) return this.add(newEntry(assignment));
-    this.host.log.info({ executionId, reason }, 'an execution was declined');
-    const { fencingToken } = assignment;
-    this.remember(executionId);
-    void this.host.reports.send({ type: 'decline', executionId, fencingToken, reason });
+    if (this.stopping) return this.decline(assignment, STOPPING);
+    if (!isPlainId(executionId)) return this.decline(assignment, 'the execution id cannot be a folder name');
+    this.waiting.set(executionId, assignment);
+    this.admission.admit(assignment, {
+      begin: (contract) => this.begin(executionId, contract),
+      decline: (reason) => this.declineWaiting(executionId, reason),
+    });
   }
 
-  private refusal(assignment: Assignment): string | undefined {
-    if (this.stopping) return 'the agent is stopping';
-    if (!isPlainId(assignment.executionId)) return 'the execution id cannot be a folder name';
-    const held = [...this.live.values()].filter(({ holds }) => holds).map(({ assignment: other }) => other.contract);
-    return refusal(assignment.contract, held, this.inventory());
+  private async begin(executionId: string, contract: Contract): Promise<void> {
+    const assignment = this.waiting.get(executionId);
+    if (!assignment) return;
+    this.waiting.delete(executionId);
+    await this.add(newEntry({ ...assignment, contract })).released;
+  }
+
+  private keepWaiting(assignment: Assignment): void {
+    const { executionId, desired } = assignment;
+    if (desired !== 'stop') return void this.waiting.set(executionId, assignment);
+    this.forget(executionId);
+    this.refuse(assignment, failure('cancelled', 'stopped', 'stopped before it began'));
+  }
+
+  private declineWaiting(executionId: string, reason: string): void {
+    const assignment = this.waiting.get(executionId);
+    if (!this.waiting.delete(executionId) || !assignment) return;
+    this.decline(assignment, reason);
+  }
+
+  /** Nobody waits for an answer any more. */
+  private forget(executionId: string): void {
+    this.waiting.delete(executionId);
+    this.admission.withdraw(executionId, 'not listed any more');
+  }
+
+  private decline({ executionId, fencingToken }: Assignment, reason: string): void {
+    this.host.log.info({ executionId, reason }, 'an execution was declined');
+    this.remember(executionId);
+    void this.host.reports.send({ type: 'decline', executionId, fencingToken, reason });
   }
 
   private refuse({ executionId, fencingToken }: Assignment, reason: Failure): void {
@@ -103,13 +151,14 @@ export class Executions {
     void this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
   }
 
-  private add(entry: JournalEntry): void {
+  private add(entry: JournalEntry): Execution {
     const execution = new Execution(this.host, entry, this.listed.promise);
     this.live.set(execution.id, execution);
     void execution.over.then(() => {
       this.live.delete(execution.id);
       this.remember(execution.id);
     });
+    return execution;
   }
 
   private remember(executionId: string): void {
