@@ -100,7 +100,7 @@ describe('escalon demo', () => {
     const out = mkdtempSync(join(tmpdir(), 'escalon-demo-out-'));
     const ran = await runEscalon(['demo', '--out', out]);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: '' });
-    expect(ran.out.match(/✓/g)).toHaveLength(7);
+    expect(ran.out.match(/✓/g)).toHaveLength(9);
     for (const file of ['primes/result.json', 'census/result.json', 'census/gpus.svg']) {
       expect(existsSync(join(out, file))).toBe(true);
     }
