@@ -7,6 +7,7 @@ import { Evaluator } from './evaluation/evaluator.js';
 import { DEFAULT_SCHEDULING } from './ports.js';
 import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
+import { DrainDeadlines } from './reactors/drain-deadlines.js';
 import { JobTimeouts } from './reactors/job-timeouts.js';
 import { PresenceMonitor } from './reactors/presence-monitor.js';
 import { ReservationTimers } from './reactors/reservation-timers.js';
@@ -30,7 +31,7 @@ export interface ControlLoopParts {
 /**
  * The scheduler's role in one process: the loops that act on a view of the cluster.
  *
- * `start` waits until the view is live, then starts presence, reservation timers, timeouts, releases and the scheduler, each of
+ * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, releases and the scheduler, each of
  * which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
  * cost each other conflicts. `stop` lets what is under way finish.
  */
@@ -39,6 +40,7 @@ export class ControlLoop {
   private readonly releaser: CapacityReleaser;
   private readonly reservations: ReservationTimers;
   private readonly timeouts: JobTimeouts;
+  private readonly drains: DrainDeadlines;
   private readonly presence: PresenceMonitor;
   private readonly view: ClusterView;
   private stopped = false;
@@ -54,6 +56,7 @@ export class ControlLoop {
     this.releaser = new CapacityReleaser(shared);
     this.reservations = new ReservationTimers(shared);
     this.timeouts = new JobTimeouts(shared);
+    this.drains = new DrainDeadlines(shared);
     this.presence = new PresenceMonitor(shared);
   }
 
@@ -64,6 +67,7 @@ export class ControlLoop {
     this.presence.start();
     this.reservations.start();
     this.timeouts.start();
+    this.drains.start();
     this.releaser.start();
     this.scheduler.start();
   }
@@ -74,6 +78,7 @@ export class ControlLoop {
     await this.scheduler.stop();
     this.reservations.stop();
     this.timeouts.stop();
+    this.drains.stop();
     await this.presence.stop();
     await this.releaser.stop();
   }

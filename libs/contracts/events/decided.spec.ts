@@ -46,9 +46,11 @@ const pathsOf = (paths: Readonly<Record<string, readonly JobCommand[]>>): Decide
   Object.values(paths).flatMap((commands) => decided<JobCommand, JobEvent, unknown>(jobDecider as never, commands));
 
 const { running, completed } = JOB_PATHS;
+const drained = { cause: 'node-drained', reason: 'drained' } as const;
 const extra: readonly (readonly JobCommand[])[] = [
   [aSubmission(), { type: 'ChangePriority', priority: 80, at: second(1) }],
   [...running, { type: 'PauseJob', reason: 'hold', at: second(5) }, { type: 'ResumeJob', at: second(6) }],
+  [...running, { type: 'StopExecution', executionId: 'job-1.1', ...drained, at: second(9) }],
   [...running, aReport(1, 5, { type: 'pause' }), aReport(1, 6, { type: 'resume' })],
   [...running, aReport(1, 5, { type: 'progress', fraction: 0.6, message: 'half' })],
   [...completed, aReport(1, 11, { type: 'start' }, { fencingToken: 0 })],

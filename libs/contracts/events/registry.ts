@@ -29,6 +29,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   ExecutionSucceeded: 1,
   ExecutionFailed: 1,
   ExecutionLost: 1,
+  ExecutionStopRequested: 1,
   ExecutionCancelled: 1,
   LateResultRejected: 1,
   JobRequeued: 1,

@@ -1,7 +1,7 @@
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
-import type { Artifact, Consumption } from './events.js';
+import type { Artifact, Consumption, StopCause } from './events.js';
 import type { FailureClass, JobSpec } from './job-spec.js';
 
 export type JobCommand =
@@ -18,6 +18,7 @@ export type JobCommand =
   | ExpireReservation
   | AbandonReservation
   | DeclareExecutionLost
+  | StopExecution
   | ReportExecution;
 
 export interface SubmitJob {
@@ -122,6 +123,16 @@ export interface AbandonReservation {
 export interface DeclareExecutionLost {
   readonly type: 'DeclareExecutionLost';
   readonly executionId: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** The system wants a try off its node; its part of the job goes elsewhere, and it costs no attempt. */
+export interface StopExecution {
+  readonly type: 'StopExecution';
+  readonly executionId: string;
+  readonly cause: StopCause;
+  /** In words, for people. */
   readonly reason: string;
   readonly at: Instant;
 }

@@ -10,6 +10,7 @@ import type {
   LeaveOutNode,
   PauseJob,
   RecordDecision,
+  StopExecution,
   SubmitJob,
   TimeOutExecution,
 } from './commands.js';
@@ -51,6 +52,8 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
       return abandon(command, job);
     case 'DeclareExecutionLost':
       return declareLost(command, job);
+    case 'StopExecution':
+      return stopExecution(command, job);
     case 'ReportExecution':
       return decideReport(command, job);
     default:
@@ -187,4 +190,16 @@ const declareLost = ({ executionId, reason, at }: DeclareExecutionLost, job: Job
   const ending = { class: 'node-lost' as const, code: 'node-lost', message: reason };
   const then = mayHaveRun(execution) ? afterFailed : afterReturned;
   return accept({ type: 'ExecutionLost', data: { executionId, reason, at } }, ...then(job, execution, ending, at));
+};
+
+/** What no node works on yet ends at once; the rest when its node says that it stopped, or was lost. */
+const stopExecution = ({ executionId, cause, reason, at }: StopExecution, job: JobState): Decided<JobEvent> => {
+  const execution = job.executions[executionId];
+  const already = execution?.stopRequested !== undefined || job.cancelRequested !== undefined;
+  if (!execution || !isLive(execution) || already || job.ended) return accept();
+  if (mayHaveRun(execution))
+    return accept({ type: 'ExecutionStopRequested', data: { executionId, cause, reason, at } });
+  const ending = { class: 'cancelled' as const, code: cause, message: reason };
+  const event: JobEvent = { type: 'ExecutionCancelled', data: { executionId, reason, at } };
+  return accept(event, ...afterReturned(job, execution, ending, at));
 };

@@ -24,6 +24,7 @@ export type JobEvent =
   | ExecutionSucceeded
   | ExecutionFailed
   | ExecutionLost
+  | ExecutionStopRequested
   | ExecutionCancelled
   | LateResultRejected
   | JobRequeued
@@ -201,6 +202,20 @@ export interface ExecutionFailed {
 export interface ExecutionLost {
   readonly type: 'ExecutionLost';
   readonly data: { readonly executionId: string; readonly reason: string; readonly at: Instant };
+}
+
+/** Why the system takes a try from its node. Stable words for programs. */
+export type StopCause = 'node-drained';
+
+/** Asked of the node for the system's own reasons: the job goes on. What is asked for is over when the node says so. */
+export interface ExecutionStopRequested {
+  readonly type: 'ExecutionStopRequested';
+  readonly data: {
+    readonly executionId: string;
+    readonly cause: StopCause;
+    readonly reason: string;
+    readonly at: Instant;
+  };
 }
 
 export interface ExecutionCancelled {

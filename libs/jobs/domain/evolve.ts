@@ -59,6 +59,8 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       const failure = { class: 'node-lost' as const, code: 'node-lost', message: event.data.reason };
       return ended(job, event.data.executionId, event.data.at, 'lost', undefined, { failure });
     }
+    case 'ExecutionStopRequested':
+      return changed(job, event.data.executionId, { stopRequested: event.data.reason });
     case 'ExecutionCancelled':
       return cancelled(job, event.data);
     case 'LateResultRejected':

@@ -60,7 +60,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     })),
   },
   ...(['confirm', 'prepare', 'start', 'pause', 'resume', 'publish'] as const).map((type) => ({
-    weight: 2,
+    weight: type === 'pause' || type === 'resume' ? 4 : 2,
     arbitrary: report({ type }),
   })),
   { weight: 2, arbitrary: report({ type: 'decline', reason: 'busy' }) },
@@ -90,11 +90,21 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     })),
   },
   {
-    weight: 2,
+    weight: 1,
     arbitrary: fc.nat(63).map((pick): Step => (job, at) => ({
       type: 'TimeOutExecution',
       executionId: `job-1.${executionOf(job, pick)}`,
       grace: pick % 8,
+      at: second(at),
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(63).map((pick): Step => (job, at) => ({
+      type: 'StopExecution',
+      executionId: `job-1.${executionOf(job, pick)}`,
+      cause: 'node-drained',
+      reason: 'the node is drained',
       at: second(at),
     })),
   },
@@ -372,6 +382,7 @@ const EVERY: Readonly<Record<JobEvent['type'], true>> = {
   ExecutionSucceeded: true,
   ExecutionFailed: true,
   ExecutionLost: true,
+  ExecutionStopRequested: true,
   ExecutionCancelled: true,
   LateResultRejected: true,
   JobRequeued: true,

@@ -32,6 +32,13 @@ const lost = (execution: number, at: number): JobCommand => ({
   reason: 'node-1 was silent for 75 s',
   at: second(at),
 });
+const stop = (execution: number, at: number): JobCommand => ({
+  type: 'StopExecution',
+  executionId: `job-1.${execution}`,
+  cause: 'node-drained',
+  reason: 'node node-1 is drained: new disks',
+  at: second(at),
+});
 const cancel = (at: number): JobCommand => ({ type: 'CancelJob', reason: 'mistake', byUser: true, at: second(at) });
 const policy = (change: Partial<RetryPolicy>): RetryPolicy => ({ ...aJobSpec().retry, ...change });
 const withRetry = (change: Partial<RetryPolicy>) => aSubmission({ spec: aJobSpec({ retry: policy(change) }) });
@@ -124,6 +131,36 @@ describe('what a return costs', () => {
     const stopped = aFailure(1, 9, { class: 'cancelled', code: 'stopped', message: 'the node is drained' });
     expect(attempts(start, stopped)).toEqual(free);
     expect(attempts(stopped)).toEqual(free);
+  });
+
+  it('R-04 A-46 a drain takes a run off its node: it is asked for, ends when the node says so, and costs nothing', () => {
+    const path = [aSubmission(), aPlacement(1, 1), start, stop(1, 9)] as const;
+    const asked = spec.after(...path);
+    expect(asked.history.at(-1)).toEqual({
+      type: 'ExecutionStopRequested',
+      data: {
+        executionId: 'job-1.1',
+        cause: 'node-drained',
+        reason: 'node node-1 is drained: new disks',
+        at: second(9),
+      },
+    });
+    asked.when(aPlacement(2, 10)).thenRejected('DECISION_OUTDATED');
+    asked.when(stop(1, 10)).then();
+    const ended = asked.when(aFailure(1, 12, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' }));
+    ended.thenTypes('ExecutionCancelled', 'JobRequeued');
+    expect(ended.events.map(({ data }) => data)).toMatchObject([
+      { reason: 'node node-1 is drained: new disks' },
+      { cause: 'cancelled', message: 'node node-1 is drained: new disks', notBefore: second(12) },
+    ]);
+    expect(attempts(start, stop(1, 9), aFailure(1, 12, { class: 'cancelled' }))).toEqual(free);
+    asked.when(aSuccess(1, 12)).thenTypes('ExecutionSucceeded', 'JobCompleted');
+    asked.when(cancel(10)).thenTypes('JobCancelRequested');
+  });
+
+  it('R-04 a drain gives back at once what no node has confirmed', () => {
+    expect(attempts(stop(1, 9))).toEqual(free);
+    spec.after(aSubmission(), aPlacement(1, 1), stop(1, 9)).when(aConfirmation(1, 10)).thenTypes('LateResultRejected');
   });
 
   it('R-04 the next try has the same number after a return, the next one after a failure', () => {

@@ -175,13 +175,14 @@ const tellsOfRun = ({ class: kind, exitCode }: FailedReport): boolean =>
 const stopped = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
   const { code, message, consumption } = report;
   const used = consumption === undefined ? {} : { consumption };
+  const reason = job.cancelRequested ?? job.ending?.message ?? execution.stopRequested ?? message;
   const data = {
     executionId: execution.executionId,
-    reason: job.cancelRequested ?? job.ending?.message ?? message,
+    reason,
     ...used,
     at,
   };
   const before = job.ended ? [] : confirmed(execution, at);
-  const ending = { class: 'cancelled' as const, code, message };
+  const ending = { class: 'cancelled' as const, code, message: reason };
   return [...before, { type: 'ExecutionCancelled', data }, ...afterReturned(job, execution, ending, at)];
 };

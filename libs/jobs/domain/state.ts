@@ -46,6 +46,8 @@ export interface Execution {
   readonly artifacts: readonly Artifact[];
   readonly consumption?: Consumption;
   readonly failure?: Ending;
+  /** Why the system wants it off its node, if it does. */
+  readonly stopRequested?: string;
   /** The control plane ended it: its node has yet to learn that. */
   readonly endedBySystem?: true;
 }

@@ -40,6 +40,7 @@ const commandsOn = (number: number, { executionId, fencingToken }: Execution): J
   return [
     { type: 'ExpireReservation', executionId, at },
     { type: 'DeclareExecutionLost', executionId, reason: 'silent', at },
+    { type: 'StopExecution', executionId, cause: 'node-drained', reason: 'drained', at },
     { type: 'TimeOutExecution', executionId, grace: 1, at: second(AT + 2) },
     ...(['confirm', 'prepare', 'start', 'pause', 'resume', 'publish'] as const).map((type) => say({ type })),
     say({ type: 'decline', reason: 'busy' }),

@@ -83,6 +83,7 @@ const ended = (row: ExecutionRow, event: JobEvent): ExecutionRow => {
       return { ...row, state: 'cancelled', endedAt: at, failure, consumption: consumption ?? null };
     }
     case 'ReservationAbandoned':
+    case 'ExecutionStopRequested':
       return row;
     default:
       throw new Error(`${event.type} is not about an execution`);

@@ -30,6 +30,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   ExecutionSucceeded: true,
   ExecutionFailed: true,
   ExecutionLost: true,
+  ExecutionStopRequested: true,
   ExecutionCancelled: true,
   LateResultRejected: true,
   JobRequeued: true,

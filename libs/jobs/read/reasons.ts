@@ -53,6 +53,8 @@ const ofExecution = (reason: string | null, event: JobEvent): string | null => {
     case 'ExecutionLost':
     case 'ExecutionCancelled':
       return event.data.reason;
+    case 'ExecutionStopRequested':
+      return `stopping on its node: ${event.data.reason}`;
     case 'ExecutionStarted':
     case 'ExecutionResumed':
     case 'ExecutionPublishing':

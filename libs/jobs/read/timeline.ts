@@ -64,6 +64,7 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
     `Succeeded with exit code ${exitCode} and ${artifacts.length} artifact${artifacts.length === 1 ? '' : 's'}`,
   ExecutionFailed: (failure) => `Failed (${failure.class}): ${failure.message}`,
   ExecutionLost: ({ reason }) => `Lost: ${reason}`,
+  ExecutionStopRequested: ({ reason }) => `The node was asked to stop it: ${reason}`,
   ExecutionCancelled: ({ reason }) => `Stopped on its node: ${reason}`,
   LateResultRejected: ({ report, nodeId, reason }) =>
     `A late report (${report}) from ${nodeId} was set aside: ${reason}`,

@@ -5,13 +5,13 @@ import type { ClusterState, LiveExecution } from '#placement';
 export const assignmentOf = (cluster: ClusterState, execution: LiveExecution): Assignment => {
   const { executionId, fencingToken, jobId, attempt, contract, confirmBy, state } = execution;
   const told = { executionId, fencingToken, jobId, attempt, contract, confirmBy, state };
-  return { ...told, desired: desiredState(cluster, jobId), ...workOf(cluster, execution) };
+  return { ...told, desired: desiredState(cluster, execution), ...workOf(cluster, execution) };
 };
 
 /** A job that has ended but still has something running wants it stopped. */
-const desiredState = (cluster: ClusterState, jobId: string): DesiredState => {
+const desiredState = (cluster: ClusterState, { jobId, stopRequested }: LiveExecution): DesiredState => {
   const job = cluster.jobs.get(jobId);
-  if (!job || job.cancelRequested) return 'stop';
+  if (!job || job.cancelRequested || stopRequested) return 'stop';
   return job.paused ? 'pause' : 'run';
 };
 

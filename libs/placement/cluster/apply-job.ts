@@ -108,6 +108,8 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
       return moved(job, event.data.executionId, 'running');
     case 'ExecutionPublishing':
       return moved(job, event.data.executionId, 'publishing');
+    case 'ExecutionStopRequested':
+      return stopRequested(job, event.data.executionId);
     case 'ReservationDeclined':
       return over(cluster, job, event.data.executionId, 'waiting', 'declined', event.data.at);
     case 'ReservationExpired':
@@ -154,6 +156,7 @@ const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserve
     reservedAt: at,
     state: 'reserved',
     startedAt: undefined,
+    stopRequested: false,
   };
   job.executions.set(executionId, execution);
   job.fencingToken = Math.max(job.fencingToken, fencingToken);
@@ -172,6 +175,11 @@ const partitionOf = (job: ClusterJob, partition: number): PartitionState => {
 const moved = (job: ClusterJob, executionId: string, state: LiveState): void => {
   const execution = job.executions.get(executionId);
   if (execution) execution.state = state;
+};
+
+const stopRequested = (job: ClusterJob, executionId: string): void => {
+  const execution = job.executions.get(executionId);
+  if (execution) execution.stopRequested = true;
 };
 
 const confirmed = (cluster: ClusterState, job: ClusterJob, executionId: string): void => {

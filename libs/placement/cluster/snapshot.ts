@@ -106,6 +106,7 @@ const EXECUTION: Codec<LiveExecution> = record<LiveExecution>()({
   reservedAt: 'plain',
   state: 'plain',
   startedAt: 'plain',
+  stopRequested: 'plain',
 });
 
 const PARTITION: Codec<PartitionState> = record<PartitionState>()({

@@ -161,6 +161,8 @@ export interface LiveExecution {
   readonly reservedAt: Instant;
   state: LiveState;
   startedAt: Instant | undefined;
+  /** The system wants it off the node, and its part of the job elsewhere. */
+  stopRequested: boolean;
 }
 
 export interface PartitionState {

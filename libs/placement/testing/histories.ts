@@ -142,6 +142,10 @@ const STEPS: Some<Step> = [
   onExecution((executionId, at) => ({ type: 'ExecutionStarted', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionStarted', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionPaused', data: { executionId, at } })),
+  onExecution((executionId, at) => ({
+    type: 'ExecutionStopRequested',
+    data: { executionId, cause: 'node-drained', reason: 'drained', at },
+  })),
   onExecution((executionId, at) => ({ type: 'ExecutionResumed', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionPublishing', data: { executionId, at } })),
   ...[0, 1, 2].map(() => onExecution((executionId, at, { any }) => ending(executionId, choose(OUTCOMES, any), at))),

@@ -90,7 +90,7 @@ describe('a view that begins from a snapshot', () => {
     ['was cut between lines', (text) => text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1), 'it has no end'],
     ['is empty', () => '', 'it has no end'],
     ['has a line changed', (text) => text.replace('"usp"', '"ups"'), 'its lines are not those that were written'],
-    ['lacks a line', (text) => text.replace(/\n\["ended".*/, ''), 'its lines are not those that were written'],
+    ['lacks a line', (text) => text.replace(/\n\["projects".*/, ''), 'its lines are not those that were written'],
     ['goes on', (text) => `${text}{}\n`, 'it goes on after its end'],
     ['is not JSON', (text) => text.replace('["nodes",', '["nodes"'), 'JSON'],
   ];

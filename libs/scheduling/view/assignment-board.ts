@@ -113,6 +113,9 @@ export class AssignmentBoard implements ViewFollower {
       const nodeId = this.nodeOf.get(executionId);
       this.nodeOf.delete(executionId);
       if (nodeId !== undefined) this.bump(nodeId, event.position);
+    } else if (event.type === 'ExecutionStopRequested') {
+      const nodeId = this.nodeOf.get((event.data as { executionId: string }).executionId);
+      if (nodeId !== undefined) this.bump(nodeId, event.position);
     } else if (TURNS.has(event.type)) {
       const jobId = event.stream.slice(JOB_STREAM_PREFIX.length);
       for (const nodeId of nodesRunning(this.view.cluster, jobId)) this.bump(nodeId, event.position);
