@@ -32,6 +32,8 @@ interface Entry {
   phase: 'admitted' | 'running' | 'finished';
   /** When the task's process ends by itself; it runs on while its agent is away. */
   endsAt: Millis;
+  /** When its agent ends it, because it may run no longer. */
+  limitAt: Millis;
   pausedAt: Millis | undefined;
   last: Report | undefined;
 }
@@ -186,7 +188,14 @@ export class SimulatedAgent {
       void this.send({ type: 'decline', ...keyOf(told), reason: 'no room' });
       return;
     }
-    const entry: Entry = { told, phase: 'admitted', endsAt: 0, pausedAt: undefined, last: undefined };
+    const entry: Entry = {
+      told,
+      phase: 'admitted',
+      endsAt: 0,
+      limitAt: Infinity,
+      pausedAt: undefined,
+      last: undefined,
+    };
     this.disk.set(told.executionId, entry);
     this.hold(entry, life, told.desired);
   }
@@ -255,6 +264,8 @@ export class SimulatedAgent {
     }
     entry.phase = 'running';
     entry.endsAt = this.parts.time.now() + told.run;
+    // One that does not look at the time has it ended by the control plane.
+    if (!this.stumbles(0.2)) entry.limitAt = this.parts.time.now() + told.limit;
     this.parts.truth.started(this, told);
     void this.send({ type: 'start', ...keyOf(told) });
   }
@@ -274,15 +285,16 @@ export class SimulatedAgent {
         await this.changeOf(held);
       } else if (entry.pausedAt !== undefined) {
         entry.endsAt += time.now() - entry.pausedAt;
+        entry.limitAt += time.now() - entry.pausedAt;
         entry.pausedAt = undefined;
         void this.send({ type: 'resume', ...keyOf(told) });
-      } else if (time.now() < entry.endsAt) await this.sleepOf(held, entry.endsAt - time.now());
+      } else if (time.now() < endOf(entry)) await this.sleepOf(held, endOf(entry) - time.now());
       else break;
       if (this.life !== life) return;
     }
     truth.ended(this, told);
     if (held.stop || held.discarded) return;
-    entry.last = this.resultOf(told);
+    entry.last = entry.limitAt < entry.endsAt ? failure(told, 'timeout', 'timed out') : this.resultOf(told);
     if (entry.last.type === 'succeed' && this.chance.happens(0.3)) {
       void this.send({ type: 'publish', ...keyOf(told) });
       await this.sleep(this.chance.int(100, 2_000));
@@ -386,6 +398,8 @@ export class SimulatedAgent {
     return new Promise((resolve) => (held.wake = resolve));
   }
 }
+
+const endOf = ({ endsAt, limitAt }: Entry): Millis => Math.min(endsAt, limitAt);
 
 const keyOf = ({ executionId, fencingToken }: Told): { executionId: string; fencingToken: number } => ({
   executionId,

@@ -36,8 +36,9 @@ export interface Told {
   readonly state: string;
   readonly desired: 'run' | 'stop' | 'pause';
   readonly confirmBy: Instant;
-  /** How long the task runs, in milliseconds. */
+  /** How long the task runs, and may run, in milliseconds. */
   readonly run: Millis;
+  readonly limit: Millis;
 }
 
 export interface ToldSet {
@@ -216,11 +217,13 @@ export class ControlPlane {
     }
   }
 
-  private told({ executionId, fencingToken, jobId, partition, attempt, state, confirmBy }: LiveExecution): Told {
+  private told({ stopRequested, ...execution }: LiveExecution): Told {
+    const { executionId, fencingToken, jobId, partition, attempt, state, confirmBy } = execution;
     const job = this.view.cluster.jobs.get(jobId);
-    const desired = !job || job.cancelRequested ? 'stop' : job.paused ? 'pause' : 'run';
+    const desired = !job || job.cancelRequested || stopRequested ? 'stop' : job.paused ? 'pause' : 'run';
     const run = Number(job?.spec.task.env['RUN'] ?? 1) * 1000;
-    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, desired, run };
+    const limit = (job?.spec.timeouts.run ?? Infinity) * 1000;
+    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, desired, run, limit };
   }
 
   private logger(): SchedulingLog {

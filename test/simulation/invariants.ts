@@ -1,7 +1,8 @@
 import type { RecordedEvent } from '#event-store';
-import { jobDecider, liveExecutions } from '#jobs';
+import { jobDecider, liveExecutions, nextTimeout } from '#jobs';
 import type { JobEvent, JobState } from '#jobs';
 import { fold } from '#kernel';
+import type { Instant } from '#kernel';
 import { freeCapacity, nodeDecider } from '#nodes';
 import type { NodeEvent } from '#nodes';
 import { DecisionWalk, verifyDecision } from '#scheduling';
@@ -19,7 +20,7 @@ export const violations = (log: readonly RecordedEvent[], observed: Observed): s
     if (!stream.startsWith('job-')) continue;
     const job = fold(jobDecider, events as unknown as JobEvent[]);
     jobs.set(job.jobId, job);
-    wrong.push(...wrongWithJob(stream, events, job));
+    wrong.push(...wrongWithJob(stream, events, job, observed.longAgo));
   }
   return [...observed.violations, ...wrong, ...forgotten(jobs, observed), ...notDerived(log)];
 };
@@ -35,7 +36,7 @@ const EXECUTION_ENDS = new Set([
 ]);
 
 /** One end per job and execution, one success per partition, rising tokens, and nothing left open without a reason. */
-const wrongWithJob = (stream: string, events: readonly RecordedEvent[], job: JobState): string[] => {
+const wrongWithJob = (stream: string, events: readonly RecordedEvent[], job: JobState, now: Instant): string[] => {
   const wrong: string[] = [];
   const ends = new Map<string, number>();
   const done = new Map<number, number>();
@@ -52,12 +53,14 @@ const wrongWithJob = (stream: string, events: readonly RecordedEvent[], job: Job
   }
   for (const [key, times] of ends) if (times > 1) wrong.push(`${stream}: ${key} ended ${String(times)} times`);
   for (const [part, times] of done) if (times > 1) wrong.push(`${stream}: partition ${String(part)} completed twice`);
-  return [...wrong, ...leftOpen(stream, job)];
+  return [...wrong, ...leftOpen(stream, job, now)];
 };
 
-const leftOpen = (stream: string, job: JobState): string[] => {
+const leftOpen = (stream: string, job: JobState, now: Instant): string[] => {
   const open = liveExecutions(job).map(({ executionId, state }) => `${stream}: ${executionId} is still ${state}`);
   if (job.ended) return open;
+  const due = job.cancelRequested === undefined ? nextTimeout(job) : undefined;
+  if (due !== undefined && due < now) open.push(`${stream} is not over, though its time was at ${due}`);
   const reasons = job.lastDecision?.filtered.length ?? 0;
   const stated = job.lastDecision !== undefined && job.lastDecision.outcome !== 'placed' && reasons > 0;
   return stated ? open : [...open, `${stream} waits without a stated reason`];

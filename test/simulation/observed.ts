@@ -1,7 +1,8 @@
 import type { MemoryLog, RecordedEvent } from '#event-store';
 import type { Report, ReportAnswer } from '#contracts';
-import type { JobSubmitted } from '#jobs';
-import { toInstant, toMillis } from '#kernel';
+import { jobDecider, nextTimeout } from '#jobs';
+import type { JobEvent, JobFailed, JobSubmitted } from '#jobs';
+import { fold, toInstant, toMillis } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis } from '#kernel';
 import { applyEvent, decide, emptyCluster, requestOf } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
@@ -71,6 +72,11 @@ export class Observed implements Truth {
   wrong(what: string): void {
     this.note('VIOLATION', what);
     this.violations.push(`${toInstant(this.time.now())} ${what}`);
+  }
+
+  /** What was due by then was done, whichever clock it was due by. */
+  get longAgo(): Instant {
+    return toInstant(this.time.now() - SLACK - 1_000);
   }
 
   opened(process: number, life: number, clockOffset: Millis): void {
@@ -160,6 +166,17 @@ export class Observed implements Truth {
     }
   }
 
+  /** What is left on nodes whose drain has a deadline that passed before the last look, and was not asked off them. */
+  lookForUndrained(since: Millis): void {
+    for (const { id, drain } of this.cluster.nodes.values()) {
+      if (drain?.deadline === undefined || toMillis(drain.deadline) > since) continue;
+      for (const { executionId, reservedAt, stopRequested } of this.cluster.live.get(id)?.values() ?? []) {
+        if (stopRequested || toMillis(reservedAt) > since) continue;
+        this.wrong(`${executionId} is still on ${id}, which was to be empty at ${drain.deadline}`);
+      }
+    }
+  }
+
   private unsettledParts(job: ClusterJob): string[] {
     const now = toInstant(this.time.now());
     if (job.cancelRequested) return [`${job.id} is being cancelled`];
@@ -203,7 +220,21 @@ export class Observed implements Truth {
     if (type === 'NodeWentOffline' && at !== undefined) {
       this.judgeSilence(event, stream.slice('node-'.length), at, DEFAULT_SCHEDULING.offlineAfter);
     }
+    if (type === 'JobFailed') this.judgeTimeout(event);
     if (type === 'ReservationExpired' && at !== undefined) this.judgeExpiry(event, executionId, at);
+  }
+
+  /** A job is never ended before its time. */
+  private judgeTimeout({ stream, revision, data }: RecordedEvent): void {
+    const { code, at } = data as JobFailed['data'];
+    if (code !== 'queue-timeout' && code !== 'total-timeout') return;
+    const before = this.log.stream(stream).filter((earlier) => earlier.revision < revision);
+    // One append may hold the ends of its reservations first.
+    const waited = before.filter(
+      ({ type, data: told }) => type !== 'ExecutionCancelled' || (told as { at: Instant }).at < at,
+    );
+    const due = nextTimeout(fold(jobDecider, waited as unknown as JobEvent[]));
+    if (due === undefined || at < due) this.wrong(`${stream} timed out at ${at}, due ${String(due)}`);
   }
 
   private lifeOf(id: string): Life {

@@ -32,10 +32,18 @@ export const runSeeds = async (
     const outcome = await simulate(seed, size);
     if (outcome.violations.length > 0) failed.push(replay(outcome, size));
     for (const { type, data } of outcome.log) {
-      seen.add(type === 'CapacityReleased' ? `released: ${(data as { cause: string }).cause}` : type);
+      seen.add(kindOf(type, data));
     }
   }
   return { failed, seen: [...seen] };
+};
+
+/** The type, and which way it went where that matters. */
+const kindOf = (type: string, data: unknown): string => {
+  const { cause, code, endedBy } = data as { cause?: string; code?: string; endedBy?: string };
+  if (type === 'CapacityReleased') return `released: ${String(cause)}`;
+  if (type === 'ExecutionFailed' && endedBy === 'system') return 'ended for its node';
+  return type === 'JobFailed' && code?.endsWith('-timeout') ? code : type;
 };
 
 export const seedsFrom = (first: number, count: number): number[] =>
@@ -46,6 +54,7 @@ export const EXPECTED: readonly string[] = [
   'ExecutionFailed',
   'ExecutionLost',
   'ExecutionPaused',
+  'ExecutionStopRequested',
   'ExecutionSucceeded',
   'JobCancelled',
   'JobCompleted',
@@ -58,6 +67,9 @@ export const EXPECTED: readonly string[] = [
   'ReservationAbandoned',
   'ReservationDeclined',
   'ReservationExpired',
+  'ended for its node',
+  'queue-timeout',
   'released: abandoned',
   'released: superseded',
+  'total-timeout',
 ];

@@ -9,7 +9,7 @@ const PER_CASE = 20;
 
 describe('the whole control plane under faults, in virtual time', () => {
   it.each(seedsFrom(0, SEEDS / PER_CASE).map((block) => block * PER_CASE + 1))(
-    'A-17 A-46 A-80 A-86 B-63 P-02 holds its invariants from seed %i on, whatever goes wrong',
+    'A-17 A-46 A-80 A-86 B-63 P-02 S-10 holds its invariants from seed %i on, whatever goes wrong',
     async (first) => {
       const sizeOf = (seed: number) => (seed % 2 === 1 ? CROWDED : SPARSE);
       const { failed, seen } = await runSeeds(seedsFrom(first, PER_CASE), sizeOf);

@@ -100,7 +100,10 @@ export class Simulation {
     const end = this.time.now() + REST_WITHIN;
     while (this.time.now() < end) {
       await this.time.advanceAsync(LOOK_EVERY);
-      if (this.settledIn()) this.observed.lookForOverlooked();
+      if (this.settledIn()) {
+        this.observed.lookForOverlooked();
+        this.observed.lookForUndrained(this.time.now() - LOOK_EVERY);
+      }
       if (this.atRest()) return true;
     }
     return false;
@@ -260,7 +263,7 @@ export class Simulation {
         this.cutUntil.set(agent.name, Math.min(this.calmFrom, this.time.now() + span));
       });
     }
-    if (chance.happens(0.2)) this.scheduleCordon(agent, chance);
+    if (chance.happens(0.4)) this.scheduleCordon(agent, chance);
     if (chance.happens(0.1)) this.during(chance, () => agent.leave());
   }
 
@@ -268,10 +271,13 @@ export class Simulation {
     const drain = chance.happens(0.5);
     const span = chance.int(5_000, 200_000);
     const stays = chance.happens(0.1);
+    const notice = drain && chance.happens(0.7) ? chance.int(0, 15_000) : undefined;
     this.during(chance, () => {
       void this.insist('operator', (plane) => {
         const reason = 'maintenance';
-        return plane.node(name, { type: drain ? 'DrainNode' : 'CordonNode', reason, at: plane.now() });
+        if (!drain) return plane.node(name, { type: 'CordonNode', reason, at: plane.now() });
+        const until = notice === undefined ? {} : { deadline: toInstant(this.time.now() + notice) };
+        return plane.node(name, { type: 'DrainNode', reason, ...until, at: plane.now() });
       });
       if (stays) return;
       const uncordon = (): void => {

@@ -100,10 +100,20 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
       maxInterval: 30,
       on: chance.happens(0.8) ? RETRIED : [],
     },
-    timeouts: { confirm: chance.pick([5, 15, 15, 30]) },
+    timeouts: { confirm: chance.pick([5, 15, 15, 30]), ...boundsOf(chance) },
   });
   return { key, spec, account: chance.pick(['ana', 'bia', 'caio']) };
 };
+
+/** Some are over long before the storm is, some never come into play. */
+const boundsOf = (chance: Chance): Partial<JobSpec['timeouts']> =>
+  chance.weighted<Partial<JobSpec['timeouts']>>([
+    [6, {}],
+    [1, { queue: chance.int(20, 400) }],
+    [1, { run: chance.int(2, 40) }],
+    [1, { total: chance.int(30, 600) }],
+    [1, { queue: chance.int(20, 200), run: chance.int(2, 40), total: chance.int(240, 600) }],
+  ]);
 
 /** Few kinds of demand, so that many jobs share a shape; some of them no machine can ever meet. */
 const demandsOf = (chance: Chance): Partial<JobSpec> => {
