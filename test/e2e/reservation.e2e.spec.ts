@@ -88,7 +88,11 @@ describe('a reservation and its node', () => {
     expect(events.at(-1)).toMatchObject({ type: 'PlacementDecided', data: { outcome: 'deferred', eligible: 0 } });
     expect(events.at(-1)?.data.wakesAt).toBeDefined();
     const { items } = await system.researcher().get('/queue');
-    expect(items.map(({ jobId: id }: { jobId: string }) => id)).toContain(jobId);
+    const entry = items.find(({ jobId: id }: { jobId: string }) => id === jobId);
+    expect(entry).toMatchObject({
+      weight: 1,
+      place: expect.stringMatching(/^priority \d+, project share [\d.]+ of weight 1, waiting \d+ s$/),
+    });
     await system.researcher().post(`/jobs/${jobId}/cancel`, { reason: 'test over' });
   });
 

@@ -9,6 +9,7 @@ const COLUMNS = [
   ['priority', 'priority'],
   ['name', 'name'],
   ['project', 'project'],
+  ['share', 'share'],
   ['since', 'since'],
   ['id', 'jobId'],
   ['why', 'reason'],

@@ -13,6 +13,7 @@ import { JobListQuery, QueueQuery, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
+import { QueueOrder } from './queue-order.js';
 
 /** What people read of jobs. */
 @ApiTags('jobs')
@@ -21,6 +22,7 @@ import { dataFor, decisionFor } from './explain/naming.js';
 export class JobViewsController {
   constructor(
     private readonly jobs: JobQueries,
+    private readonly order: QueueOrder,
     private readonly access: JobAccess,
     private readonly explanations: Explanations,
     @Inject(EVENT_STORE) private readonly store: EventStore,
@@ -38,7 +40,7 @@ export class JobViewsController {
   @Roles('researcher', 'operator', 'auditor')
   @ApiOperation({ summary: 'What waits, in order, with the reasons and since when' })
   queue(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.jobs.queue({ ...readQuery(QueueQuery, query), visible: this.access.visibleProjects(caller) });
+    return this.order.list({ ...readQuery(QueueQuery, query), visible: this.access.visibleProjects(caller) });
   }
 
   @Get('jobs/:id')

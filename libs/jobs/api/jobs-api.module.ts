@@ -12,6 +12,7 @@ import { JobViewsController } from './job-views.controller.js';
 import { JobsController } from './jobs.controller.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { LogsController } from './logs.controller.js';
+import { QueueOrder } from './queue-order.js';
 import { ReportsController } from './reports.controller.js';
 import { JobSubmissions } from './submission.js';
 
@@ -27,6 +28,7 @@ import { JobSubmissions } from './submission.js';
     DecisionAudit,
     Verification,
     Explanations,
+    QueueOrder,
     AuditResolver,
   ],
 })

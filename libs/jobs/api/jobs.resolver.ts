@@ -14,6 +14,7 @@ import { JobListQuery, parseReason, sinceOf } from './dto/index.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
+import { QueueOrder } from './queue-order.js';
 import { JobChanges } from './job-changes.js';
 import type { JobChange } from './job-changes.js';
 import { JobSubmissions } from './submission.js';
@@ -68,6 +69,7 @@ export class JobsResolver {
     private readonly commands: CommandBus,
     private readonly submissions: JobSubmissions,
     private readonly jobs: JobQueries,
+    private readonly order: QueueOrder,
     private readonly access: JobAccess,
     private readonly changes: JobChanges,
     private readonly explanations: Explanations,
@@ -130,7 +132,7 @@ export class JobsResolver {
 
   @Query(() => JsonPage, { name: 'queue', description: 'What waits, in order, with the reasons' })
   queue(@CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.jobs.queue({ visible: this.access.visibleProjects(caller) });
+    return this.order.list({ visible: this.access.visibleProjects(caller) });
   }
 
   @Mutation(() => SubmittedJob, { description: 'Submit a job; `spec` is the job file' })

@@ -217,14 +217,20 @@ describe('the queries', () => {
     });
   });
 
-  it('shows the queue by priority, then by waiting time, page by page', async () => {
-    const all = (await jobs.queue({ limit: 200 })).items;
+  it('A-20 A-98 shows the queue by priority, share of the project and age, page by page', async () => {
+    const shares = new Map([
+      ['demo', 0.25],
+      ['reef', 0.125],
+    ]);
+    const all = (await jobs.queue({ limit: 200, shares })).items;
     expect(all).toHaveLength(COUNT - 1);
-    const order = all.map(({ priority, since }) => `${String(1000 - priority)} ${since}`);
+    const order = all.map(({ priority, project, submittedAt }) => {
+      return `${String(1000 - priority)} ${(shares.get(project) ?? 0).toFixed(3)} ${submittedAt}`;
+    });
     expect(order).toEqual([...order].sort());
     const pages: string[] = [];
     for (let cursor: string | undefined; ;) {
-      const page = await jobs.queue({ limit: 5, cursor });
+      const page = await jobs.queue({ limit: 5, cursor, shares });
       pages.push(...page.items.map(({ jobId }) => jobId));
       if (page.next === null) break;
       cursor = page.next;

@@ -25,19 +25,28 @@ export interface JobListRequest extends JobFilter, PageRequest {
 export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'liveRunning' | 'livePaused'> & Tracked;
 export type JobDetails = JobSummary & Pick<JobRow, 'spec'>;
 
-/** What waits, in the order in which it is served. */
+export interface QueueRequest extends JobListRequest {
+  /** By project, over its weight; one that is not named has none. */
+  readonly shares?: ReadonlyMap<string, number>;
+}
+
+/** What waits, in the order in which it is looked at. */
 export interface QueueEntry {
   readonly jobId: string;
   readonly name: string;
   readonly project: string;
   readonly account: string;
   readonly priority: number;
+  readonly submittedAt: string;
+  /** Of the state: it may have been tried before. */
   readonly since: string;
   readonly notBefore: string | null;
   readonly reason: string | null;
   readonly reasons: JobRow['waitingOn'];
   readonly attempt: number;
 }
+
+const SHARE = 'COALESCE((:shares::jsonb ->> job.project)::float8, 0)';
 
 const INTERNAL: readonly string[] = ['liveReserved', 'liveRunning', 'livePaused', 'recentEvents'];
 const DETAILS = Object.keys(jobEntity.options.columns).filter((name) => !INTERNAL.includes(name));
@@ -71,28 +80,28 @@ export class JobQueries {
     return (await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne()) ?? undefined;
   }
 
-  /** Highest priority first, then the longest waiting. Throws `InvalidCursor` or `InvalidFilter`. */
-  async queue({ limit, cursor, visible, ...request }: JobListRequest): Promise<Page<QueueEntry>> {
+  /**
+   * In the scheduler's order: the highest priority first, then the project with the smallest of the given shares, then the
+   * job that was submitted first. Throws `InvalidCursor` or `InvalidFilter`.
+   */
+  async queue({ limit, cursor, visible, shares, ...request }: QueueRequest): Promise<Page<QueueEntry>> {
     const filter = { state: 'queued', ...readFilter(request, ['project']) };
     const size = pageLimit(limit);
-    const after = readCursor(cursor, filter, 3);
+    const after = readCursor(cursor, filter, 4);
     const query = this.jobs(SUMMARY)
+      .addSelect(SHARE, 'project_share')
+      .setParameter('shares', JSON.stringify(Object.fromEntries(shares ?? [])))
       .orderBy('job.priority', 'DESC')
-      .addOrderBy('job.stateSince', 'ASC')
+      .addOrderBy('project_share', 'ASC')
+      .addOrderBy('job.submittedAt', 'ASC')
       .addOrderBy('job.id', 'ASC')
       .limit(size + 1);
     narrow(query, filter, visible);
-    if (after) {
-      const [priority, since, id] = after;
-      if (Number.isNaN(Number(priority)) || Number.isNaN(Date.parse(since ?? ''))) throw new InvalidCursor();
-      query.andWhere('(-job.priority, job.state_since, job.id) > (-:priority::integer, :since::timestamptz, :id)', {
-        priority,
-        since,
-        id,
-      });
-    }
+    if (after) afterPlace(query, after);
     const rows = await query.getMany();
-    const page = pageOf(rows, size, (job) => writeCursor([String(job.priority), job.stateSince, job.id], filter));
+    const page = pageOf(rows, size, ({ priority, project, submittedAt, id }) =>
+      writeCursor([String(priority), String(shares?.get(project) ?? 0), submittedAt, id], filter),
+    );
     return { items: page.items.map(queueEntry), next: page.next };
   }
 
@@ -155,14 +164,25 @@ const narrow = (
   }
 };
 
+const afterPlace = (query: SelectQueryBuilder<JobRow & Tracked>, after: readonly string[]): void => {
+  const [priority, share, submittedAt, id] = after;
+  const broken = [Number(priority), Number(share), Date.parse(submittedAt ?? '')].some(Number.isNaN);
+  if (broken) throw new InvalidCursor();
+  query.andWhere(
+    `(-job.priority, ${SHARE}, job.submitted_at, job.id) > (-:priority::integer, :share::float8, :submittedAt::timestamptz, :id)`,
+    { priority, share, submittedAt, id },
+  );
+};
+
 const queueEntry = (job: JobRow): QueueEntry => {
-  const { id, name, project, account, priority, stateSince, notBefore, reason, waitingOn, attempt } = job;
+  const { id, name, project, account, priority, submittedAt, stateSince, notBefore, reason, waitingOn, attempt } = job;
   return {
     jobId: id,
     name,
     project,
     account,
     priority,
+    submittedAt,
     since: stateSince,
     notBefore,
     reason,
