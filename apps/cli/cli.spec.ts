@@ -94,6 +94,35 @@ describe('exit codes', () => {
   });
 });
 
+describe('a rerun', () => {
+  const job = { spec: { name: 'x', resources: { cpu: 1, memory: 1024 }, inputs: [{ source: 'sha256:1', path: 'a' }] } };
+  const answer = { id: 'j2', evaluationId: 'e', revision: '0', warnings: ['/count is ignored'] };
+  const answers = { 'GET /jobs/j1': job, 'POST /jobs/j1/rerun': withStatus(201, answer) };
+
+  it('E-06 sends the fields that --set reaches into, whole, and prints the new id', async () => {
+    const sets = ['--set', 'resources.memory=8GiB', '--set', 'inputs[0].path=b', '--set', 'batch=null'];
+    const ran = await cli(answers, 'job', 'rerun', 'j1', ...sets, '--idempotency-key', 'k1');
+    expect([ran.code, ran.out, ran.err]).toEqual([0, 'j2\n', 'j1: warning: /count is ignored\n']);
+    const sent = server?.requests.at(-1);
+    expect(sent?.headers['idempotency-key']).toBe('k1');
+    expect(JSON.parse(sent?.body ?? '')).toEqual({
+      changes: { resources: { cpu: 1, memory: '8GiB' }, inputs: [{ source: 'sha256:1', path: 'b' }], batch: null },
+    });
+  });
+
+  it('E-06 without --set asks for nothing to be changed', async () => {
+    const ran = await cli(answers, 'job', 'rerun', 'j1');
+    expect(ran.code).toBe(0);
+    expect(server?.requests.map(({ method, body }) => [method, body])).toEqual([['POST', '{"changes":{}}']]);
+  });
+
+  it('E-06 of a job that has not ended says its state', async () => {
+    const problem = { code: 'JOB_NOT_TERMINAL', detail: 'job j1 is running', hint: 'Cancel it or wait for its end.' };
+    const ran = await cli({ 'POST /jobs/j1/rerun': withStatus(409, problem) }, 'job', 'rerun', 'j1');
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('job j1 is running (JOB_NOT_TERMINAL)')]);
+  });
+});
+
 describe('help', () => {
   it('every verb shows an example that names it', async () => {
     const verbs = [
@@ -106,6 +135,7 @@ describe('help', () => {
         'cancel',
         'pause',
         'resume',
+        'rerun',
         'list',
         'show',
         'history',

@@ -4,10 +4,12 @@ import { durationArgument, repeatable } from './arguments.js';
 import { addReadingVerbs } from './reading-command.js';
 import { changeJob } from './change.js';
 import { plan } from './plan.js';
+import { rerun } from './rerun.js';
 import { submit } from './submit.js';
 import { waitForAll } from './wait.js';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
+import type { RerunFlags } from './rerun.js';
 import type { SubmitFlags } from './submit.js';
 import type { WaitFlags } from './wait.js';
 
@@ -20,6 +22,7 @@ export const addJob = (program: Command, io: Io): void => {
   addPlan(job, io);
   addWait(job, io);
   addChanges(job, io);
+  addRerun(job, io);
   addReadingVerbs(job, io);
 };
 
@@ -60,6 +63,20 @@ const addPlan = (job: Command, io: Io): void => {
     .option('--set <path=value>', 'change the job before it is sent; may be repeated', repeatable, [])
     .addHelpText('after', '\nExample:\n  escalon job plan examples/primes/job.yaml --set resources.cpu=64')
     .action(async (files: string[], _flags, command: Command) => plan(files, await openSession(command, io)));
+};
+
+const addRerun = (job: Command, io: Io): void => {
+  job
+    .command('rerun')
+    .argument('<id>', 'a job that has ended')
+    .summary('run an ended job again, as a new job; prints its id')
+    .description('Submits the file of an ended job again, changed if asked, as a new job that names the old one.')
+    .option('--set <path=value>', 'change the file before; may be repeated, null takes a field out', repeatable, [])
+    .option('--wait', 'wait for the end, telling what happens; the exit code is the result')
+    .addOption(timeout())
+    .option('--idempotency-key <key>', 'the same key and changes again give the same id')
+    .addHelpText('after', '\nExample:\n  escalon job rerun 0198… --set resources.memory=8GiB --wait')
+    .action(async (id: string, _flags, command: Command) => rerun(id, await openSession<RerunFlags>(command, io)));
 };
 
 const addWait = (job: Command, io: Io): void => {

@@ -4,7 +4,7 @@ import { EXIT, Exit, usage } from '../exit-codes.js';
 import { writeOne } from '../output/format.js';
 import { readJobFile, withStoredInputs } from './job-file.js';
 import { waitForAll } from './wait.js';
-import type { EscalonClient, SubmitAnswer } from '#contracts';
+import type { EscalonClient, SubmitAnswer, Written } from '#contracts';
 import type { Session } from '../client/session.js';
 import type { JobFile } from './job-file.js';
 
@@ -69,20 +69,19 @@ const keyFor = (key: string | undefined, index: number, files: number): string |
 export const submitFile = async (client: EscalonClient, file: JobFile, key: string): Promise<SubmitAnswer> => {
   const job = await withStoredInputs(file, (path) => storeFile(client, path));
   try {
-    return await postTwice(client, job, key);
+    return await twice(() => client.submitJob(job, { idempotencyKey: key }));
   } catch (error) {
     throw asUsage(error, file.name);
   }
 };
 
 /** A lost answer is asked for again: under the same key the job is stored once. */
-const postTwice = async (client: EscalonClient, job: unknown, key: string): Promise<SubmitAnswer> => {
-  const post = async (): Promise<SubmitAnswer> => (await client.submitJob(job, { idempotencyKey: key })).body;
+export const twice = async (post: () => Promise<Written<SubmitAnswer>>): Promise<SubmitAnswer> => {
   try {
-    return await post();
+    return (await post()).body;
   } catch (error) {
     if (!(error instanceof ServerUnreachable)) throw error;
-    return post();
+    return (await post()).body;
   }
 };
 

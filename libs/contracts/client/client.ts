@@ -124,7 +124,7 @@ export class EscalonClient {
     return this.write('POST', `/jobs/${segment(id)}/resume`, undefined, options);
   }
 
-  /** A new job from an ended one, with these fields of its file changed. */
+  /** A new job from an ended one, with these changes laid over its file; `null` takes a field out. */
   rerunJob(id: string, changes: object = {}, options: WriteOptions = {}): Promise<Written<SubmitAnswer>> {
     return this.write('POST', `/jobs/${segment(id)}/rerun`, { changes }, options);
   }

@@ -11,9 +11,10 @@ const sorted = (value: unknown): unknown => {
 
 /**
  * SHA-256 (hexadecimal) of the job's canonical JSON, names in the order of their code units. Two files that mean the same
- * job have the same fingerprint, however they write their sizes, defaults and fields.
+ * job have the same fingerprint, however they write their sizes, defaults and fields. A rerun is another request than a
+ * submission of the same job.
  */
-export const canonicalFingerprint = (spec: JobSpec): string =>
+export const canonicalFingerprint = (spec: JobSpec, rerunOf?: string): string =>
   createHash('sha256')
-    .update(JSON.stringify(sorted(spec)))
+    .update(JSON.stringify(sorted(rerunOf === undefined ? spec : { rerunOf, spec })))
     .digest('hex');

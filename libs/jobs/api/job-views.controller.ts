@@ -51,7 +51,7 @@ export class JobViewsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     await this.access.maySee(jobId, caller);
-    const job = await this.jobs.get(jobId);
+    const job = await this.jobs.get(jobId, this.access.visibleProjects(caller));
     if (!job) throw new ProblemException('JOB_NOT_FOUND', `job ${jobId} is not in the read model yet`);
     void reply.header('etag', `"${job.revision}"`);
     return job;
@@ -62,7 +62,7 @@ export class JobViewsController {
   async timeline(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
     const naming = this.explanations.namingFor(caller, state);
-    const { items, next } = await this.jobs.timeline(jobId);
+    const { items, next } = await this.jobs.timeline(jobId, this.access.visibleProjects(caller));
     return { items: items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) })), next };
   }
 

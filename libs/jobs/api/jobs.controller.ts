@@ -21,7 +21,7 @@ import type { JobCommand } from '../domain/commands.js';
 import { jobStateName } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { JobAccess } from './job-access.js';
-import { parseBatch, parsePriority, parseReason } from './dto/index.js';
+import { parseBatch, parsePriority, parseReason, parseRerun } from './dto/index.js';
 import { JobSubmissions } from './submission.js';
 import type { BatchResult, Plan, Submission } from './submission.js';
 
@@ -49,9 +49,7 @@ export class JobsController {
     @Headers('idempotency-key') key?: string,
   ): Promise<Submission> {
     const { submission, position } = await this.submissions.submit(body, caller, idempotencyKeyOf(key));
-    void reply.header('location', `/v1/jobs/${submission.id}`);
-    void reply.header('etag', `"${submission.revision}"`).header('escalon-position', String(position));
-    return submission;
+    return created(submission, position, reply);
   }
 
   @Post('batch')
@@ -77,6 +75,24 @@ export class JobsController {
   @ApiOperation({ summary: 'The decision that would be made now; nothing is written' })
   plan(@Body() body: unknown, @CurrentCaller() caller: Caller): Promise<Plan> {
     return this.submissions.plan(body, caller);
+  }
+
+  @Post(':id/rerun')
+  @HttpCode(201)
+  @OwnIdempotency()
+  @ApiOperation({ summary: 'Run an ended job again, as a new job, with changes to its file if any' })
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'The same key and changes give the same answer' })
+  async rerun(
+    @Param('id') jobId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<Submission> {
+    const { changes = {} } = parsed(parseRerun(body));
+    const { state } = await this.access.maySee(jobId, caller);
+    const { submission, position } = await this.submissions.rerun(state, changes, caller, idempotencyKeyOf(key));
+    return created(submission, position, reply);
   }
 
   @Post(':id/cancel')
@@ -159,3 +175,9 @@ export class JobsController {
     return toInstant(this.clock.now());
   }
 }
+
+const created = (submission: Submission, position: bigint, reply: FastifyReply): Submission => {
+  void reply.header('location', `/v1/jobs/${submission.id}`);
+  void reply.header('etag', `"${submission.revision}"`).header('escalon-position', String(position));
+  return submission;
+};

@@ -10,7 +10,7 @@ import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { JobListQuery, parseReason, sinceOf } from './dto/index.js';
+import { JobListQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
@@ -80,7 +80,7 @@ export class JobsResolver {
   @Query(() => Json, { nullable: true, name: 'job', description: 'One job, as REST shows it' })
   async job(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     await this.access.maySee(id, caller);
-    return this.jobs.get(id);
+    return this.jobs.get(id, this.access.visibleProjects(caller));
   }
 
   @Query(() => JsonPage, { name: 'jobs', description: 'Jobs, newest first' })
@@ -105,7 +105,7 @@ export class JobsResolver {
   async timeline(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     const { state } = await this.access.maySee(id, caller);
     const naming = this.explanations.namingFor(caller, state);
-    const { items } = await this.jobs.timeline(id);
+    const { items } = await this.jobs.timeline(id, this.access.visibleProjects(caller));
     return items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) }));
   }
 
@@ -143,6 +143,20 @@ export class JobsResolver {
     @Args('idempotencyKey', { nullable: true }) key?: string,
   ): Promise<unknown> {
     const { submission } = await this.submissions.submit(spec, caller, idempotencyKeyOf(key));
+    return submission;
+  }
+
+  @Mutation(() => SubmittedJob, { description: 'Run an ended job again, as a new job; `changes` to its file, if any' })
+  @Roles('researcher', 'operator')
+  async rerunJob(
+    @Args('id', { type: () => ID }) id: string,
+    @CurrentCaller() caller: Caller,
+    @Args('changes', { type: () => Json, nullable: true }) given?: object | null,
+    @Args('idempotencyKey', { nullable: true }) key?: string,
+  ): Promise<unknown> {
+    const { changes = {} } = parsed(parseRerun(given ? { changes: given } : {}));
+    const { state } = await this.access.maySee(id, caller);
+    const { submission } = await this.submissions.rerun(state, changes, caller, idempotencyKeyOf(key));
     return submission;
   }
 

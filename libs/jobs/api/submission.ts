@@ -13,10 +13,12 @@ import { isMember } from '#projects';
 import type { ProjectState } from '#projects';
 import { ClusterView } from '#scheduling';
 import type { JobSpec } from '../domain/job-spec.js';
+import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { Explanations } from './explain/explanations.js';
 import type { Explained } from './explain/explanations.js';
+import { changedSpec } from './changed-spec.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
@@ -33,6 +35,12 @@ export interface Submission {
   readonly evaluationId: string;
   readonly revision: string;
   readonly warnings: readonly string[];
+}
+
+/** What was answered, and the position of what was stored. */
+interface Submitted {
+  readonly submission: Submission;
+  readonly position: bigint;
 }
 
 /** What came of one item of a batch. */
@@ -68,8 +76,22 @@ export class JobSubmissions {
     @Inject(IDS) private readonly ids: Ids,
   ) {}
 
-  async submit(input: unknown, caller: Caller, key?: string): Promise<{ submission: Submission; position: bigint }> {
-    const { spec, warnings, institution } = await this.read(input, caller);
+  async submit(input: unknown, caller: Caller, key?: string): Promise<Submitted> {
+    return this.store(await this.read(input, caller), caller, key);
+  }
+
+  /** A new job from one that has ended; `changes` as `changedSpec` lays them over its file, and all of it is checked anew. */
+  async rerun(job: JobState, changes: object, caller: Caller, key?: string): Promise<Submitted> {
+    const state = jobStateName(job);
+    if (!job.ended || !job.spec) {
+      const detail = `job ${job.jobId} is ${state}: only what has ended can be run again`;
+      throw new ProblemException('JOB_NOT_TERMINAL', detail, { details: { state } });
+    }
+    return this.store(await this.read(changedSpec(job.spec, changes), caller), caller, key, job.jobId);
+  }
+
+  private async store(read: ReadJob, caller: Caller, key?: string, rerunOf?: string): Promise<Submitted> {
+    const { spec, warnings, institution } = read;
     const jobId = key === undefined ? this.ids.next() : keyedId(caller.account, key);
     const command = {
       type: 'SubmitJob' as const,
@@ -78,7 +100,8 @@ export class JobSubmissions {
       account: caller.account,
       institution,
       evaluationId: this.ids.next(),
-      fingerprint: canonicalFingerprint(spec),
+      fingerprint: canonicalFingerprint(spec, rerunOf),
+      ...(rerunOf !== undefined && { rerunOf }),
       at: toInstant(this.clock.now()),
     };
     const context = { actor: caller.account, correlationId: command.evaluationId };

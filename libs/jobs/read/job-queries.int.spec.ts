@@ -48,6 +48,7 @@ const submission = (index: number): JobCommand =>
       priority: (index * 37) % 101,
       labels: { index: String(index) },
     }),
+    ...(index === 2 || index === 3 ? { rerunOf: 'job-0' } : {}),
     at: plusSeconds(second(0), Math.floor(index / 2)),
   });
 
@@ -201,7 +202,7 @@ describe('the queries', () => {
   });
 
   it('shows movements, decisions and tries', async () => {
-    const timeline = (await jobs.timeline('job-0')).items;
+    const timeline = (await jobs.timeline('job-0')).items.filter(({ jobId }) => jobId === 'job-0');
     expect(timeline.map(({ revision }) => revision)).toEqual(timeline.map((_row, index) => String(index)));
     expect(timeline.at(-1)).toMatchObject({ type: 'JobCompleted', title: 'Completed', actor: 'ana', at: second(9) });
     expect((await jobs.decisions('job-1')).items).toEqual([deferral.data]);
@@ -215,6 +216,19 @@ describe('the queries', () => {
       startedAt: second(3),
       endedAt: second(9),
     });
+  });
+
+  it('E-06 shows which jobs run it again, and which it runs again', async () => {
+    const told = async (visible?: string[]) =>
+      (await jobs.timeline('job-0', visible)).items.filter(({ jobId }) => jobId !== 'job-0').map(({ title }) => title);
+    expect(await jobs.get('job-0')).toMatchObject({ rerunOf: null, reruns: ['job-2', 'job-3'] });
+    expect(await jobs.get('job-0', ['demo'])).toMatchObject({ reruns: ['job-2'] });
+    expect(await jobs.get('job-2')).toMatchObject({ rerunOf: 'job-0', reruns: [] });
+    expect(await told()).toEqual(['ana ran it again, as job job-2', 'ana ran it again, as job job-3']);
+    expect(await told(['reef'])).toEqual(['ana ran it again, as job job-3']);
+    expect((await jobs.timeline('job-2')).items.map(({ title }) => title)).toEqual([
+      'ana submitted the job to project demo, as a rerun of job-0',
+    ]);
   });
 
   it('A-20 A-98 shows the queue by priority, share of the project and age, page by page', async () => {

@@ -1,4 +1,5 @@
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
+import { In } from 'typeorm';
 import { decisionEntity, executionEntity, jobEntity, jobTimelineEntity } from './tables.js';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { Page, PageRequest, Tracked } from '#read-store';
@@ -23,7 +24,8 @@ export interface JobListRequest extends JobFilter, PageRequest {
 }
 
 export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'liveRunning' | 'livePaused'> & Tracked;
-export type JobDetails = JobSummary & Pick<JobRow, 'spec'>;
+/** `reruns`: the jobs that run this one again, oldest first. */
+export type JobDetails = JobSummary & Pick<JobRow, 'spec'> & { readonly reruns: readonly string[] };
 
 export interface QueueRequest extends JobListRequest {
   /** By project, over its weight; one that is not named has none. */
@@ -76,8 +78,10 @@ export class JobQueries {
     return pageOf(rows, size, ({ submittedAt, id }) => writeCursor([submittedAt, id], filter));
   }
 
-  async get(jobId: string): Promise<JobDetails | undefined> {
-    return (await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne()) ?? undefined;
+  /** `visible`: of which projects reruns may be named; undefined: of all. */
+  async get(jobId: string, visible?: readonly string[]): Promise<JobDetails | undefined> {
+    const job = await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne();
+    return job ? { ...job, reruns: await this.reruns(jobId, visible) } : undefined;
   }
 
   /**
@@ -105,12 +109,14 @@ export class JobQueries {
     return { items: page.items.map(queueEntry), next: page.next };
   }
 
-  /** Every movement, oldest first. */
-  async timeline(jobId: string): Promise<Page<JobTimelineRow>> {
-    const items = await this.source
-      .getRepository(jobTimelineEntity)
-      .find({ where: { jobId }, order: { revision: 'ASC' } });
-    return { items, next: null };
+  /** Every movement, oldest first; after them, of each job that runs this one again, its submission. `visible` as in `get`. */
+  async timeline(jobId: string, visible?: readonly string[]): Promise<Page<JobTimelineRow>> {
+    const movements = this.source.getRepository(jobTimelineEntity);
+    const own = await movements.find({ where: { jobId }, order: { revision: 'ASC' } });
+    const again = In([...(await this.reruns(jobId, visible))]);
+    const reruns = await movements.find({ where: { jobId: again, revision: '0' }, order: { position: 'ASC' } });
+    const retold = reruns.map((row) => ({ ...row, title: `${row.actor} ran it again, as job ${row.jobId}` }));
+    return { items: [...own, ...retold], next: null };
   }
 
   /** Every decision as it was recorded, oldest first. */
@@ -131,6 +137,12 @@ export class JobQueries {
       .getRepository(executionEntity)
       .find({ where: { jobId }, order: { fencingToken: 'DESC' } });
     return { items, next: null };
+  }
+
+  private async reruns(jobId: string, visible: readonly string[] | undefined): Promise<readonly string[]> {
+    const query = this.jobs(['id']).where('job.rerun_of = :jobId', { jobId });
+    if (visible) query.andWhere('job.project = ANY(:visible)', { visible });
+    return (await query.orderBy('job.submittedAt').addOrderBy('job.id').getMany()).map(({ id }) => id);
   }
 
   private jobs(columns: readonly string[]): SelectQueryBuilder<JobRow & Tracked> {

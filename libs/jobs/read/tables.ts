@@ -58,6 +58,7 @@ export interface JobRow {
   readonly liveRunning: number;
   readonly livePaused: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** The job that this one runs again. */
   readonly rerunOf: string | null;
   readonly spec: JobSpec;
 }
@@ -106,6 +107,7 @@ export const jobsTable: KeyedTable<JobRow> = {
     '(state, submitted_at DESC, id DESC)',
     '(name, submitted_at DESC, id DESC)',
     "(priority DESC, state_since, id) WHERE state = 'queued'",
+    '(rerun_of, submitted_at) WHERE rerun_of IS NOT NULL',
   ],
 };
 

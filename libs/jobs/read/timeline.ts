@@ -42,7 +42,8 @@ type DataOf<Type extends JobEvent['type']> = Extract<JobEvent, { readonly type: 
 
 /** One sentence for each type; the compiler refuses one that is missing. */
 const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => string } = {
-  JobSubmitted: ({ account, spec }) => `${account} submitted the job to project ${spec.project}`,
+  JobSubmitted: ({ account, spec, rerunOf }) =>
+    `${account} submitted the job to project ${spec.project}${rerunOf === undefined ? '' : `, as a rerun of ${rerunOf}`}`,
   JobPriorityChanged: ({ priority }) => `The priority is ${priority} now`,
   JobPaused: ({ reason }) => `Paused: ${reason}`,
   JobResumed: () => 'Resumed',

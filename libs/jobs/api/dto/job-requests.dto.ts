@@ -54,6 +54,6 @@ export const parseReason = (input: unknown): Checked<{ readonly reason: string }
 export const parsePriority = (input: unknown): Checked<{ readonly priority: number }> =>
   mapChecked(validateInput(PriorityDto, input), plain);
 
-/** `changes` are fields of the job file that take the place of the former ones; the whole is parsed as a job file then. */
+/** `changes` are laid over the job's file (`changedSpec`); the whole is parsed as a job file then. */
 export const parseRerun = (input: unknown): Checked<{ readonly changes?: Readonly<Record<string, unknown>> }> =>
   mapChecked(validateInput(RerunDto, input ?? {}), plain);

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  count,
+  eventsOf,
+  eventually,
+  heldOn,
+  ProtocolNode,
+  TestSystem,
+  violations,
+  wholeLog,
+} from '../system/index.js';
+import type { Assigned } from '../system/index.js';
+
+/** How a job ends, or goes on, by other words than its task's: its timeouts, a drain, its user, a rerun. */
+describe('the life of a job', () => {
+  let system: TestSystem;
+
+  beforeAll(async () => {
+    system = await TestSystem.start({ env: { ESCALON_RUN_GRACE: '1' } });
+  });
+
+  afterAll(async () => {
+    await system.stop();
+  });
+
+  const enrolled = async (name: string, label: string): Promise<ProtocolNode> => {
+    await new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' })).enrol({ labels: { test: label } });
+    return new ProtocolNode(name, system.node(name));
+  };
+
+  /** Only nodes of one test may take its jobs. */
+  const submit = async (label: string, change: object = {}): Promise<string> => {
+    const spec = {
+      name: label,
+      project: 'demo',
+      resources: { cpu: 1, memory: '1GiB' },
+      constraints: [`test = ${label}`],
+      task: { command: ['true'] },
+      ...change,
+    };
+    return (await system.researcher().post<{ id: string }>('/jobs', spec)).id;
+  };
+
+  const started = async (node: ProtocolNode, jobId: string): Promise<Assigned> => {
+    const execution = await node.assigned(jobId);
+    await node.report('confirm', execution);
+    await node.report('start', execution);
+    return execution;
+  };
+
+  const job = (jobId: string): Promise<Record<string, unknown>> => system.researcher().get(`/jobs/${jobId}`);
+  const inState = (jobId: string, wanted: string): Promise<Record<string, unknown>> =>
+    eventually(
+      () => job(jobId),
+      ({ state }) => state === wanted,
+    );
+  /** Until the node is told that this is to stop, or is over. */
+  const toldOff = (node: ProtocolNode, { executionId }: Assigned): Promise<Assigned[]> =>
+    eventually(
+      () => node.assignments().then(({ executions }) => executions.filter((one) => one.executionId === executionId)),
+      (mine) => mine.every(({ desired }) => desired === 'stop'),
+    );
+
+  it('S-10 a job that waits longer than it may says so, and nobody cancelled it', async () => {
+    const jobId = await submit('nowhere', { timeouts: { queue: '1s' } });
+    const ended = await inState(jobId, 'failed');
+    const failure = { class: 'timeout', code: 'queue-timeout', message: 'timed out after 1 s in the queue' };
+    expect(ended).toMatchObject({ failure, reason: failure.message });
+    expect(Date.parse(String(ended.endedAt)) - Date.parse(String(ended.submittedAt))).toBeGreaterThanOrEqual(1000);
+    expect(count(await eventsOf(system.researcher(), jobId), 'JobCancelRequested', 'JobCancelled')).toBe(0);
+  });
+
+  it('S-10 S-07 a job that takes longer than it may ends, and its node stops what runs', async () => {
+    const node = await enrolled('total-1', 'total');
+    const jobId = await submit('total', { timeouts: { total: '2s' } });
+    const execution = await started(node, jobId);
+    expect(await inState(jobId, 'failed')).toMatchObject({ failure: { class: 'timeout', code: 'total-timeout' } });
+    expect(await toldOff(node, execution)).toMatchObject([{ desired: 'stop' }]);
+    await node.report('fail', execution, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' });
+    const events = await eventsOf(system.researcher(), jobId);
+    expect(events.at(-1)).toMatchObject({
+      type: 'ExecutionCancelled',
+      data: { reason: 'timed out after 2 s since its submission' },
+    });
+  });
+
+  it('S-10 E-07 a run that a frozen node does not end is ended for it, and fenced', async () => {
+    const node = await enrolled('frozen-1', 'frozen');
+    const jobId = await submit('frozen', { timeouts: { run: '1s' } });
+    const execution = await started(node, jobId);
+    expect(await inState(jobId, 'failed')).toMatchObject({ failure: { class: 'timeout', code: 'run-timeout' } });
+    expect(await toldOff(node, execution)).toEqual([]);
+    const late = await node.succeed(execution);
+    expect(late).toMatchObject({ accepted: false, reason: 'EXECUTION_ENDED: failed' });
+    expect(await node.succeed(execution)).toEqual(late);
+    const events = await eventsOf(system.researcher(), jobId);
+    expect(count(events, 'LateResultRejected')).toBe(1);
+    expect(count(events, 'JobFailed')).toBe(1);
+  });
+
+  it('S-10 names every mistake of the timeouts', async () => {
+    const timeouts = { queue: '-1s', run: '3h', total: '2h' };
+    const spec = { name: 'x', project: 'demo', task: { command: ['true'] }, timeouts };
+    const { status, body } = await system.researcher().request('POST', '/jobs', spec);
+    expect(status).toBe(422);
+    const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
+    expect(pointers).toEqual(['/timeouts/queue', '/timeouts/total']);
+  });
+
+  it('R-04 what still runs at the deadline of a drain goes elsewhere, and it costs no attempt', async () => {
+    const first = await enrolled('drained-1', 'drain');
+    const jobId = await submit('drain');
+    const execution = await started(first, jobId);
+    const second = await enrolled('drained-2', 'drain');
+    const deadline = new Date(Date.now() + 1000).toISOString();
+    await system.operator().post('/nodes/drained-1/drain', { reason: 'new disks', deadline });
+    await eventually(
+      () => eventsOf(system.researcher(), jobId),
+      (events) => count(events, 'ExecutionStopRequested') === 1,
+    );
+    expect(await toldOff(first, execution)).toMatchObject([{ desired: 'stop' }]);
+    await first.report('fail', execution, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' });
+    const next = await second.assigned(jobId);
+    expect(next.attempt).toBe(1);
+    await second.succeed(next);
+    await inState(jobId, 'completed');
+    const events = await eventsOf(system.researcher(), jobId);
+    const why = 'node drained-1 is drained: new disks';
+    expect(events.find(({ type }) => type === 'JobRequeued')?.data).toMatchObject({ cause: 'cancelled', message: why });
+    expect(events.find(({ type }) => type === 'ExecutionCancelled')?.data.reason).toBe(why);
+  });
+
+  it('E-03 cancelling again changes nothing, cancelling what completed names its state, and who asked is recorded', async () => {
+    const api = system.researcher();
+    const node = await enrolled('ends-1', 'ends');
+    const cancelled = await submit('ends-nowhere');
+    await api.post(`/jobs/${cancelled}/cancel`, { reason: 'wrong input' });
+    await api.post(`/jobs/${cancelled}/cancel`, { reason: 'once more' });
+    const events = await eventsOf(api, cancelled);
+    const asked = events.filter(({ type }) => type === 'JobCancelRequested');
+    expect(asked.map(({ data }) => data)).toMatchObject([{ reason: 'wrong input', byUser: true }]);
+    expect(asked[0]?.metadata.actor).toBe('ada');
+    expect(await inState(cancelled, 'cancelled')).toMatchObject({ reason: 'cancelled: wrong input' });
+    const completed = await submit('ends');
+    await node.succeed(await node.assigned(completed));
+    const { status, body } = await api.request('POST', `/jobs/${completed}/cancel`, { reason: 'too late' });
+    expect([status, body]).toMatchObject([409, { code: 'JOB_TERMINAL', detail: 'the job is completed already' }]);
+  });
+
+  it('E-06 an ended job runs again, changed, as a job of its own that names it', async () => {
+    const api = system.researcher();
+    const node = await enrolled('again-1', 'again');
+    const jobId = await submit('again', { labels: { study: 'coral' }, timeouts: { total: '1h' } });
+    const execution = await node.assigned(jobId);
+    const early = await api.request('POST', `/jobs/${jobId}/rerun`, {});
+    expect([early.status, early.body]).toMatchObject([
+      409,
+      { code: 'JOB_NOT_TERMINAL', details: { state: 'reserved' } },
+    ]);
+    expect(early.body.detail).toContain('is reserved');
+    await node.succeed(execution);
+
+    const refused = await api.request('POST', `/jobs/${jobId}/rerun`, {
+      changes: { count: 0, timeouts: { run: '2h' } },
+    });
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
+      '/count',
+      '/timeouts/total',
+    ]);
+    const changes = { resources: { memory: '2GiB' } };
+    const key = { 'idempotency-key': 'again-1' };
+    const made = await api.request('POST', `/jobs/${jobId}/rerun`, { changes }, key);
+    expect([made.status, made.headers.get('location')]).toEqual([201, `/v1/jobs/${made.body.id}`]);
+    expect((await api.request('POST', `/jobs/${jobId}/rerun`, { changes }, key)).body).toEqual(made.body);
+    expect((await api.request('POST', `/jobs/${jobId}/rerun`, {}, key)).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
+
+    await node.succeed(await node.assigned(made.body.id));
+    const spec = { name: 'again', labels: { study: 'coral' }, resources: { cpu: 1, memory: 2 * 1024 ** 3 } };
+    expect(await inState(made.body.id, 'completed')).toMatchObject({ rerunOf: jobId, spec });
+    expect(await job(jobId)).toMatchObject({ state: 'completed', rerunOf: null, reruns: [made.body.id] });
+    const { items } = await api.get<{ items: { title: string }[] }>(`/jobs/${jobId}/timeline`);
+    expect(items.at(-1)?.title).toBe(`ada ran it again, as job ${made.body.id}`);
+
+    const mutation = 'mutation ($id: ID!) { rerunJob(id: $id, changes: { priority: 70 }) { id } }';
+    const { data } = await api.post('/graphql', { query: mutation, variables: { id: made.body.id } });
+    expect(
+      await eventually(
+        () => job(data.rerunJob.id),
+        () => true,
+      ),
+    ).toMatchObject({ rerunOf: made.body.id, priority: 70 });
+    const stranger = system.researcher('zoe');
+    await system.operator().put('/projects/own', { institution: 'here', members: ['ada'] });
+    const own = await submit('again', { project: 'own' });
+    expect((await stranger.request('POST', `/jobs/${own}/rerun`, {})).status).toBe(404);
+  });
+
+  it('A-87 leaves a log in which everything ended once and was given back', async () => {
+    const names = ['total-1', 'frozen-1', 'drained-1', 'drained-2', 'ends-1'];
+    const log = await eventually(
+      () => wholeLog(system.operator()),
+      (all) => names.every((name) => heldOn(all, name).length === 0),
+    );
+    expect(violations(log)).toEqual([]);
+  });
+});
