@@ -8,7 +8,7 @@ export { demandOf } from './demand.js';
 export type { Demand } from './demand.js';
 export type { DeviceChoice } from './devices.js';
 export type { Shortage, ShortageCode } from './shortage.js';
-export { verdict } from './verdict.js';
+export { contractFor, verdict } from './verdict.js';
 export type { Verdict } from './verdict.js';
 export { runInBatches } from './queue/batches.js';
 export type { BatchSequence, SequenceEnd } from './queue/batches.js';

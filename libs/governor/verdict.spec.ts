@@ -4,7 +4,7 @@ import { freeCapacity, shortages } from '#nodes';
 import type { Contract, Inventory } from '#nodes';
 import { chooseContract } from '#placement';
 import type { ClusterNode, Demand } from '#placement';
-import { demandOf, machineOf, verdict } from './index.js';
+import { contractFor, demandOf, machineOf, verdict } from './index.js';
 import type { Capacity, Estimate, Verdict } from './index.js';
 import { capacity, estimate } from './testing/bench.js';
 
@@ -213,6 +213,7 @@ describe('contracts', () => {
           // What placement needs to know of a node and of a job is what the governor takes, as it is.
           const machine = machineOf(has, granted);
           const answer = verdict(demandOf(one), machine);
+          expect(contractFor(demandOf(one), machine)).toEqual('contract' in answer ? answer.contract : undefined);
           const placed = chooseContract(machine as ClusterNode, demandOf(one) as Demand, noMix);
           expect('contract' in answer ? answer.contract : undefined).toEqual(placed);
           if (placed) granted.push(placed);

@@ -30,15 +30,11 @@ export interface Reject {
   readonly reason: Rejection;
 }
 
-/**
- * The pure core: what a demand gets of a machine. The way to a contract makes no object but the contract; reasons are
- * looked for only when there is none.
- */
+/** The pure core: what a demand gets of a machine. Reasons are looked for only where there is no contract. */
 export const verdict = (demand: Demand, machine: Machine, choose: DeviceChoice = fullest): Verdict => {
-  const items = itemsNow(demand, machine);
-  const contract = contractOf(demand, machine, items, choose);
+  const contract = contractFor(demand, machine, choose);
   if (contract)
-    return items < demand.maxItems
+    return (contract.batchSize ?? 0) < demand.maxItems
       ? { kind: 'REDUCE_BATCH', contract, asked: demand.maxItems }
       : { kind: 'GRANT', contract };
   const never = shortagesOf(demand, emptied(machine));
@@ -65,7 +61,9 @@ const itemsNow = (demand: Demand, { total, used, devices }: Machine): number => 
   );
 };
 
-const contractOf = (demand: Demand, machine: Machine, items: number, choose: DeviceChoice): Contract | undefined => {
+/** The contract of GRANT or REDUCE_BATCH, or undefined, without reasons: for those who look at thousands of machines. */
+export const contractFor = (demand: Demand, machine: Machine, choose: DeviceChoice = fullest): Contract | undefined => {
+  const items = itemsNow(demand, machine);
   if (items < demand.minItems || !hasAmounts(demand, machine, items)) return undefined;
   const gpus = devicesFor(demand, machine, items, choose);
   return (
