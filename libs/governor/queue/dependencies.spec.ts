@@ -47,6 +47,32 @@ describe('G-55 tasks that depend on others', () => {
     expect([bench.state('early'), bench.state('late')]).toEqual([state, state]);
   });
 
+  it('run once where all they wait for was over before they came', async () => {
+    const bench = wide();
+    await bench.start('a', one);
+    await bench.finish('a');
+    await bench.start('b', one, after('a'));
+    expect(bench.queue.lane('tasks')?.waiting).toEqual([]);
+    await bench.finish('b');
+    bench.queue.resourcesChanged();
+    await settle();
+    expect([bench.count('started', 'b'), bench.count('released', 'b')]).toEqual([1, 1]);
+  });
+
+  it('stand in line once where what they wait for ends as it is submitted', async () => {
+    const bench = wide();
+    await bench.start('a', one);
+    await bench.fail('a', new Error('no'));
+    bench.queue.submitAll([
+      bench.request('never', one, after('a')),
+      bench.request('cleanup', one, after('never', 'failed')),
+      bench.request('skipped', one, after('never')),
+    ]);
+    await settle();
+    expect(['never', 'cleanup', 'skipped'].map((id) => bench.state(id))).toEqual(['failed', 'running', 'failed']);
+    expect([bench.queue.lane('tasks')?.waiting, bench.count('started', 'cleanup')]).toEqual([[], 1]);
+  });
+
   it('say at once when what they wait for can never be, down the whole chain, and are not called', async () => {
     const bench = wide();
     await bench.start('a', one);

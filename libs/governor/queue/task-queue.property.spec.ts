@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Reservation } from '../index.js';
+import type { Contract } from '#nodes';
+import { laneByNeed } from '../index.js';
+import type { Discipline, LaneOptions, Reservation, TaskDependency } from '../index.js';
 import { Bench, capacity, estimate, settle } from '../testing/bench.js';
 
 /*
@@ -267,4 +269,74 @@ describe('a queue under any history', () => {
       { numRuns: 10_000 },
     );
   });
+
+  it('G-24 G-55 G-56 G-58 G-59 lets nothing wait that could start, nor more run than there is, whatever the lanes', async () => {
+    const lanes = fc.tuple(aLane('cpu'), aLane('io'), aLane('gpu'));
+    await fc.assert(
+      fc.asyncProperty(lanes, fc.array(move, { minLength: 1, maxLength: 20, size: 'max' }), async (options, moves) => {
+        const bench = new Driven({ gpus: [{ id: 'g', model: 'T4', memory: 10 }] }, options, laneByNeed);
+        const ids: string[] = [];
+        for (const one of moves) {
+          const id = `${ids.length}`;
+          const known = ids[one.at % Math.max(1, ids.length)];
+          if (one.do === 'submit') {
+            const dependsOn = one.follows && known !== undefined ? [{ task: known, when: one.when }] : [];
+            bench.submit(id, one.needs, { priority: one.priority, dependsOn });
+            ids.push(id);
+          } else if (known !== undefined) {
+            if (one.do === 'cancel') bench.queue.cancel(known, 'so');
+            else if (one.do === 'fail') bench.calls.get(known)?.fail(new Error('no'));
+            else bench.calls.get(known)?.finish();
+          }
+          bench.time.advance(1000);
+          await settle();
+          checkNoneForgotten(bench, options, ids);
+        }
+        await bench.queue.destroy();
+        checkSteps(bench);
+        expectSame([bench.governor.contracts(), bench.ends.size], [[], ids.length]);
+      }),
+      { numRuns: 1500 },
+    );
+  });
 });
+
+const aLane = (name: string): fc.Arbitrary<LaneOptions> =>
+  fc.record({
+    name: fc.constant(name),
+    workers: fc.integer({ min: 1, max: 3 }),
+    discipline: fc.constantFrom<Discipline>('fifo', 'priority', 'backfill'),
+  });
+
+const move = fc.record({
+  do: fc.constantFrom('submit', 'submit', 'finish', 'fail', 'cancel'),
+  at: fc.nat({ max: 9 }),
+  priority: fc.nat({ max: 2 }),
+  follows: fc.boolean(),
+  when: fc.constantFrom<TaskDependency['when']>('completed', 'failed', 'terminal'),
+  needs: fc
+    .record({
+      cpu: fc.integer({ min: 0, max: 4 }),
+      ioSlots: fc.constantFrom(0, 1),
+      gpu: fc.constantFrom(undefined, { count: 1, share: 0.6, models: [] }),
+      duration: fc.constantFrom(undefined, 5, 20),
+    })
+    .map(({ cpu, ioSlots, gpu, duration }) =>
+      estimate({ cpu, ioSlots, ...(gpu && { gpu }) }, duration === undefined ? {} : { duration }),
+    ),
+});
+
+/** The first of each lane that has a worker to spare really has to wait, and what is held fits the machine. */
+const checkNoneForgotten = (bench: Bench, lanes: readonly LaneOptions[], ids: readonly string[]): void => {
+  const tasks = ids.map((id) => bench.queue.task(id));
+  for (const { name, workers = 1 } of lanes) {
+    const running = tasks.filter((task) => task?.lane === name && task.state === 'running').length;
+    const [first] = bench.queue.lane(name)?.waiting ?? [];
+    if (first === undefined || running === workers) continue;
+    expectSame(bench.governor.examine(bench.queue.task(first)!.estimate).kind, 'WAIT');
+  }
+  const held = bench.governor.contracts();
+  const sum = (part: (contract: Contract) => number): number => held.reduce((total, one) => total + part(one), 0);
+  const fits = sum(({ cpu }) => cpu) <= 4 && sum(({ ioSlots }) => ioSlots) <= 2 && sum(({ gpus }) => gpus.length) <= 1;
+  expectSame(fits, true);
+};

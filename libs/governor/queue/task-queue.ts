@@ -101,7 +101,8 @@ export class TaskQueue {
     if (mistakes.length > 0) return refusal(mistakes);
     const tasks = placed.flatMap((request) => this.create(request));
     for (const task of tasks) this.linkDependencies(task);
-    for (const task of tasks) this.place(task);
+    for (const task of tasks.filter(({ state }) => state === 'pending')) this.enqueue(task);
+    for (const task of tasks) this.settleWithThoseOver(task);
     return { kind: 'submitted', ended: tasks.map(({ ended }) => ended.promise) };
   }
 
@@ -173,12 +174,12 @@ export class TaskQueue {
     for (const id of new Set(task.unmet.map(({ task: needed }) => needed))) this.tasks.get(id)?.dependents.push(task);
   }
 
-  private place(task: TaskRecord): void {
+  /** What is over already will not end once more. */
+  private settleWithThoseOver(task: TaskRecord): void {
     for (const id of new Set(task.unmet.map(({ task: needed }) => needed))) {
       const needed = this.tasks.get(id);
-      if (needed?.isOver && task.state === 'blocked') this.finishAll(this.settle(task, needed));
+      if (needed?.isOver) this.finishAll(this.settle(task, needed));
     }
-    if (task.state === 'pending') this.enqueue(task);
   }
 
   private enqueue(task: TaskRecord): void {
