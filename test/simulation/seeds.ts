@@ -1,5 +1,4 @@
 import { simulate } from './simulate.js';
-import type { Outcome } from './simulate.js';
 import type { SimulationOptions } from './simulation.js';
 
 /* What the specs of the simulation share. Each seed is another history: what goes wrong, when, and to whom. */
@@ -14,10 +13,10 @@ export const LARGE: Size = { jobs: 500, agents: 20, storm: 600_000 };
 /** Milliseconds, for a machine that does much else. */
 export const LONGEST = 900_000;
 
-/** Says how to see a seed that failed again. */
-const replay = ({ seed, violations }: Outcome, { jobs, agents, storm }: Size): string => {
+/** The command that shows a seed again. */
+export const replayOf = (seed: string, { jobs, agents, storm }: Size): string => {
   const size = `--jobs ${String(jobs)} --agents ${String(agents)} --storm ${String(storm)}`;
-  return `npm run build && npm run simulate:seed -- --seed ${String(seed)} ${size} --trace\n${violations.join('\n')}`;
+  return `npm run build && npm run simulate:seed -- --seed ${seed} ${size} --trace`;
 };
 
 /** What went wrong with these seeds, and all that happened in them. */
@@ -30,7 +29,7 @@ export const runSeeds = async (
   for (const seed of seeds) {
     const size = sizeOf(seed);
     const outcome = await simulate(seed, size);
-    if (outcome.violations.length > 0) failed.push(replay(outcome, size));
+    if (outcome.violations.length > 0) failed.push([replayOf(String(seed), size), ...outcome.violations].join('\n'));
     for (const { type, data } of outcome.log) {
       seen.add(kindOf(type, data));
     }
@@ -39,7 +38,7 @@ export const runSeeds = async (
 };
 
 /** The type, and which way it went where that matters. */
-const kindOf = (type: string, data: unknown): string => {
+export const kindOf = (type: string, data: unknown): string => {
   const { cause, code, endedBy } = data as { cause?: string; code?: string; endedBy?: string };
   if (type === 'CapacityReleased') return `released: ${String(cause)}`;
   if (type === 'ExecutionFailed' && endedBy === 'system') return 'ended for its node';
