@@ -4,7 +4,7 @@ import { LocalArtifactStore, LogStore } from '#artifacts';
 import { CommandHandler, connectEventStore } from '#event-store';
 import type { ConnectedEventStore, StreamDecider, StreamEvent } from '#event-store';
 import { currentVersion, upcastRecorded } from '#contracts';
-import { jobDecider } from '#jobs';
+import { jobDecider, jobDeciderWith, noRetries } from '#jobs';
 import { jobEntities, jobsProjection } from '#jobs/read';
 import type { JobCommands } from '#jobs/write';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
@@ -61,7 +61,7 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     metrics: new Metrics(),
     tokens: new TokenVerifier(config.secret),
     store,
-    jobs: new CommandHandler(versioned(jobDecider), store, ids),
+    jobs: new CommandHandler(versioned(config.retries ? jobDecider : jobDeciderWith(noRetries)), store, ids),
     nodes: new CommandHandler(versioned(nodeDecider), store, ids),
     projects: new CommandHandler(versioned(projectDecider), store, ids),
     view,

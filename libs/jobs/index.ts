@@ -1,4 +1,6 @@
-export { jobDecider } from './domain/decide.js';
+export { jobDecider, jobDeciderWith } from './domain/decide.js';
+export { noRetries } from './domain/retry.js';
+export type { FailedTry, RetryStrategy } from './domain/retry.js';
 export type * from './domain/commands.js';
 export { deferralKey } from './domain/decision.js';
 export type * from './domain/decision.js';

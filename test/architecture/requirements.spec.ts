@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
  * rows that nobody names; whether a test shows what its title says is for its reader.
  */
 
-const range = (kind: 'A' | 'G', from: number, to: number): string[] =>
+const range = (kind: 'A' | 'G' | 'R', from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `${kind}-${String(from + index).padStart(2, '0')}`);
 
 const ROWS = [
@@ -14,6 +14,8 @@ const ROWS = [
   ...[...range('A', 1, 18), ...range('A', 20, 51), ...range('A', 60, 72), ...range('A', 80, 92)],
   // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
+  // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
+  ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
 ];
 
 /** The rows in the titles of tests, be they plain or in the tables of `it.each`. */

@@ -26,6 +26,7 @@ describe('the configuration', () => {
       offlineAfter: 15,
       lostAfter: 60,
       runGrace: 30,
+      retries: true,
       schedulerLock: true,
       snapshotEvery: 50_000,
     });

@@ -23,6 +23,8 @@ export interface Config {
   readonly offlineAfter: number;
   readonly lostAfter: number;
   readonly runGrace: number;
+  /** False: what fails is not tried again, whatever its job asks for. */
+  readonly retries: boolean;
   /** Events from one snapshot of the cluster to the next; 0 for none. */
   readonly snapshotEvery: number;
 }
@@ -55,6 +57,7 @@ export const readConfig = (env: Environment): Config => {
     logLevel: reader.choice('LOG_LEVEL', 'info', LEVELS),
     offlineAfter: reader.number('ESCALON_OFFLINE_AFTER', 15, 0.1, 86_400),
     lostAfter: reader.number('ESCALON_LOST_AFTER', 60, 0, 86_400),
+    retries: reader.choice('ESCALON_RETRIES', 'on', ['on', 'off']) === 'on',
     runGrace: reader.number('ESCALON_RUN_GRACE', 30, 0, 86_400),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
   };

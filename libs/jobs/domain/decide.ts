@@ -18,13 +18,14 @@ import { deferralKey } from './decision.js';
 import { afterFailed, afterReturned, endUnconfirmed } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent } from './events.js';
-import { EXCLUDED_SECONDS } from './retry.js';
+import { EXCLUDED_SECONDS, JOB_POLICY } from './retry.js';
+import type { RetryStrategy } from './retry.js';
 import { decideReport } from './report.js';
 import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
 import { runDeadline, timedOut } from './timeouts.js';
 
-export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> => {
+const decide = (command: JobCommand, job: JobState, strategies: readonly RetryStrategy[]): Decided<JobEvent> => {
   if (command.type === 'SubmitJob') return submit(command, job);
   if (!job.exists) return reject('JOB_NOT_FOUND', 'there is no such job');
   switch (command.type) {
@@ -41,7 +42,7 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
     case 'TimeOutJob':
       return timeOut(command.at, job);
     case 'TimeOutExecution':
-      return timeOutExecution(command, job);
+      return timeOutExecution(command, job, strategies);
     case 'RecordDecision':
       return recordDecision(command, job);
     case 'LeaveOutNode':
@@ -51,18 +52,24 @@ export const decide = (command: JobCommand, job: JobState): Decided<JobEvent> =>
     case 'AbandonReservation':
       return abandon(command, job);
     case 'DeclareExecutionLost':
-      return declareLost(command, job);
+      return declareLost(command, job, strategies);
     case 'StopExecution':
       return stopExecution(command, job);
     case 'ReportExecution':
-      return decideReport(command, job);
+      return decideReport(command, job, strategies);
     default:
       return unreachable(command);
   }
 };
 
+/** As `jobDecider`, with further strategies behind the job's own policy: a try is made again when all of them say yes. */
+export const jobDeciderWith = (...further: readonly RetryStrategy[]): Decider<JobCommand, JobEvent, JobState> => {
+  const strategies = [...JOB_POLICY, ...further];
+  return { initialState: absentJob, decide: (command, job) => decide(command, job, strategies), evolve };
+};
+
 /** One job from submission to its end: every transition of the job and of its executions. */
-export const jobDecider: Decider<JobCommand, JobEvent, JobState> = { initialState: absentJob, decide, evolve };
+export const jobDecider = jobDeciderWith();
 
 /** The same submission again (same id, same request) is no mistake and changes nothing. */
 const submit = ({ type: _type, ...data }: SubmitJob, job: JobState): Decided<JobEvent> => {
@@ -125,7 +132,11 @@ const timeOut = (at: Instant, job: JobState): Decided<JobEvent> => {
 };
 
 /** The node's own word comes first: only what it still has not ended when the grace is over is ended for it. */
-const timeOutExecution = ({ executionId, grace, at }: TimeOutExecution, job: JobState): Decided<JobEvent> => {
+const timeOutExecution = (
+  { executionId, grace, at }: TimeOutExecution,
+  job: JobState,
+  strategies: readonly RetryStrategy[],
+): Decided<JobEvent> => {
   const execution = job.executions[executionId];
   if (!execution || !job.spec || job.ended) return accept();
   const deadline = runDeadline(job.spec, execution, grace);
@@ -133,7 +144,7 @@ const timeOutExecution = ({ executionId, grace, at }: TimeOutExecution, job: Job
   const message = `timed out after ${String(job.spec.timeouts.run)} s, and ${execution.nodeId} did not report its end`;
   const ending = { class: 'timeout' as const, code: 'run-timeout', message };
   const data = { executionId, ...ending, diagnostics: {}, artifacts: [], endedBy: 'system' as const, at };
-  return accept({ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, ending, at));
+  return accept({ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, ending, at, strategies));
 };
 
 /** A decision counts only on the state it was made for. A reservation that is recorded already is no mistake. */
@@ -184,12 +195,18 @@ const abandon = ({ executionId, nodeId, at }: AbandonReservation, job: JobState)
   return accept({ type: 'ReservationAbandoned', data: { executionId, nodeId, at } });
 };
 
-const declareLost = ({ executionId, reason, at }: DeclareExecutionLost, job: JobState): Decided<JobEvent> => {
+const declareLost = (
+  { executionId, reason, at }: DeclareExecutionLost,
+  job: JobState,
+  strategies: readonly RetryStrategy[],
+): Decided<JobEvent> => {
   const execution: Execution | undefined = job.executions[executionId];
   if (!execution || !isLive(execution)) return accept();
   const ending = { class: 'node-lost' as const, code: 'node-lost', message: reason };
-  const then = mayHaveRun(execution) ? afterFailed : afterReturned;
-  return accept({ type: 'ExecutionLost', data: { executionId, reason, at } }, ...then(job, execution, ending, at));
+  const then = mayHaveRun(execution)
+    ? afterFailed(job, execution, ending, at, strategies)
+    : afterReturned(job, execution, ending, at);
+  return accept({ type: 'ExecutionLost', data: { executionId, reason, at } }, ...then);
 };
 
 /** What no node works on yet ends at once; the rest when its node says that it stopped, or was lost. */

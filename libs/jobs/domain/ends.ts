@@ -1,6 +1,7 @@
 import type { Instant } from '#kernel';
 import type { JobEvent, JobFailed, JobRequeued } from './events.js';
 import { afterFailure, afterReturn } from './retry.js';
+import type { RetryStrategy } from './retry.js';
 import { liveExecutions } from './state.js';
 import type { Ending, Execution, JobState, Partition } from './state.js';
 
@@ -20,10 +21,16 @@ export const cancelledIfLast = (job: JobState, execution: Execution, at: Instant
 };
 
 /** What follows when a try that ran, or may have run, has ended without success. */
-export const afterFailed = (job: JobState, execution: Execution, ending: Ending, at: Instant): JobEvent[] => {
+export const afterFailed = (
+  job: JobState,
+  execution: Execution,
+  ending: Ending,
+  at: Instant,
+  strategies: readonly RetryStrategy[],
+): JobEvent[] => {
   if (job.ended || !job.spec) return [];
   if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
-  return onward(job, execution, afterFailure(job.spec, partitionOf(job, execution), execution, ending, at));
+  return onward(job, execution, afterFailure(job.spec, partitionOf(job, execution), execution, ending, at, strategies));
 };
 
 /** What follows when a reservation came back before it ran, or a try was stopped for the system's own reasons. */

@@ -13,11 +13,12 @@ import {
   second,
 } from '#testing';
 import type { JobCommand } from './commands.js';
-import { jobDecider } from './decide.js';
+import { jobDecider, jobDeciderWith } from './decide.js';
 import type { JobEvent } from './events.js';
 import { FAILURE_CLASSES } from './job-spec.js';
 import type { RetryPolicy } from './job-spec.js';
-import { EXCLUDED_SECONDS, MOST_RETURNS, backoffSeconds } from './retry.js';
+import { EXCLUDED_SECONDS, MOST_RETURNS, backoffSeconds, noRetries } from './retry.js';
+import type { FailedTry, RetryStrategy } from './retry.js';
 import { jobStateName } from './state.js';
 
 const spec = deciderSpec(jobDecider);
@@ -274,6 +275,58 @@ describe('a run that failed', () => {
   });
 });
 
+describe('retry strategies', () => {
+  const failedOn = (node: string): JobCommand[] => [
+    withRetry({ attempts: 9 }),
+    aPlacement(1, 1, { nodeId: node }),
+    aReport(1, 2, { type: 'start' }, { nodeId: node }),
+  ];
+
+  it('R-01 form a chain: each sees job, attempts, class, node and error, and all must say yes', () => {
+    const seen: FailedTry[] = [];
+    const notOnOne: RetryStrategy = (failed) => {
+      seen.push(failed);
+      return failed.nodeId !== 'node-1';
+    };
+    const chained = deciderSpec(jobDeciderWith(notOnOne));
+    const fail = (node: string, change = {}) => aFailure(1, 10, change, { nodeId: node });
+    chained
+      .after(...failedOn('node-1'))
+      .when(fail('node-1'))
+      .thenTypes('ExecutionFailed', 'JobFailed');
+    chained
+      .after(...failedOn('node-2'))
+      .when(fail('node-2'))
+      .thenTypes('ExecutionFailed', 'JobRequeued');
+    chained
+      .after(...failedOn('node-2'))
+      .when(fail('node-2', { class: 'application', exitCode: 1 }))
+      .thenTypes('ExecutionFailed', 'JobFailed');
+    expect(seen).toMatchObject([
+      { failures: 1, nodeId: 'node-1', error: { class: 'infrastructure', code: 'sandbox' }, spec: { name: 'primes' } },
+      { nodeId: 'node-2' },
+    ]);
+  });
+
+  it('R-04 the switch stops all retries and goes on to tell failures apart', () => {
+    const stopped = deciderSpec(jobDeciderWith(noRetries));
+    for (const end of [aFailure(1, 10), lost(1, 90)]) {
+      const outcome = stopped.after(...failedOn('node-1')).when(end);
+      expect(outcome.events.at(-1)?.type).toBe('JobFailed');
+      expect(outcome.state.ending?.class).toBe(end.type === 'ReportExecution' ? 'infrastructure' : 'node-lost');
+    }
+    // What never ran was no try: it is placed again.
+    stopped.after(aSubmission(), aPlacement(1, 1)).when(expire(1, 16)).thenTypes('ReservationExpired', 'JobRequeued');
+    stopped.after(aSubmission(), aPlacement(1, 1)).when(stop(1, 9)).thenTypes('ExecutionCancelled', 'JobRequeued');
+  });
+
+  it('R-05 the last real error stays visible while the job waits, and when its attempts run out', () => {
+    const again = spec.after(...failedOn('node-1'), aFailure(1, 10, { message: 'no CUDA driver' }), aPlacement(2, 30));
+    const { state } = again.when(expire(2, 60));
+    expect(state.partitions[0]).toMatchObject({ failures: 1, returned: 1, lastError: { message: 'no CUDA driver' } });
+  });
+});
+
 describe('partitions', () => {
   const started = (execution: number, at: number) => aReport(execution, at, { type: 'start' });
 
@@ -376,6 +429,26 @@ describe('E-03 cancelling in each phase', () => {
       .after(...EXECUTION_PATHS[state])
       .when(cancel(20))
       .thenTypes(...types.split(' '));
+  });
+
+  it('again changes nothing, and after another end is refused with that state', () => {
+    spec
+      .after(...JOB_PATHS.cancelled)
+      .when(cancel(20))
+      .then();
+    for (const end of ['completed', 'failed'] as const) {
+      const { decision } = spec.after(...JOB_PATHS[end]).when(cancel(20));
+      expect(decision).toMatchObject({ rejection: { code: 'JOB_TERMINAL', details: { state: end } } });
+      expect(JSON.stringify(decision)).toContain(`the job is ${end} already`);
+    }
+  });
+
+  it('records the reason, and whether a user asked', () => {
+    for (const byUser of [true, false]) {
+      const { events } = spec.after(aSubmission()).when({ type: 'CancelJob', reason: 'why', byUser, at: second(9) });
+      expect(events[0]?.data).toEqual({ reason: 'why', byUser, at: second(9) });
+      expect(events[1]).toMatchObject({ type: 'JobCancelled', data: { reason: 'why' } });
+    }
   });
 
   const asked = spec.after(...JOB_PATHS.cancelling);

@@ -3,6 +3,7 @@ import type { Decision, Instant } from '#kernel';
 import type { ExecutionReport, FailedReport, ReportExecution } from './commands.js';
 import { afterFailed, afterReturned, cancelledIfLast } from './ends.js';
 import type { ExecutionSucceeded, JobEvent, ReportType } from './events.js';
+import type { RetryStrategy } from './retry.js';
 import { isLive } from './state.js';
 import type { Execution, JobState } from './state.js';
 
@@ -46,7 +47,11 @@ const isOldTick = ({ accepted }: Execution, report: ReportType): boolean =>
   report === 'progress' && ENDS.some((end) => accepted.includes(end));
 
 /** A current report moves its execution on; one that is late is recorded once; one from a stranger leaves no trace. */
-export const decideReport = ({ nodeId, report, at }: ReportExecution, job: JobState): Decision<JobEvent> => {
+export const decideReport = (
+  { nodeId, report, at }: ReportExecution,
+  job: JobState,
+  strategies: readonly RetryStrategy[],
+): Decision<JobEvent> => {
   const execution = job.executions[report.executionId];
   const stale = staleReason(job, nodeId, report);
   if (!execution || stale === 'UNKNOWN_EXECUTION' || stale === 'WRONG_NODE') return accept();
@@ -57,7 +62,7 @@ export const decideReport = ({ nodeId, report, at }: ReportExecution, job: JobSt
   }
   // Of an execution that outlives its job only the end matters.
   if (job.ended && !ENDS.includes(report.type)) return accept();
-  return accept(...onReport(job, execution, report, at));
+  return accept(...onReport(job, execution, report, at, strategies));
 };
 
 const lateReport = (
@@ -75,7 +80,13 @@ const lateReport = (
   });
 };
 
-const onReport = (job: JobState, execution: Execution, report: ExecutionReport, at: Instant): JobEvent[] => {
+const onReport = (
+  job: JobState,
+  execution: Execution,
+  report: ExecutionReport,
+  at: Instant,
+  strategies: readonly RetryStrategy[],
+): JobEvent[] => {
   const { executionId } = execution;
   switch (report.type) {
     case 'confirm':
@@ -105,7 +116,7 @@ const onReport = (job: JobState, execution: Execution, report: ExecutionReport, 
       return [...before, ...succeeded(job, execution, { type: 'ExecutionSucceeded', data })];
     }
     case 'fail':
-      return failed(job, execution, report, at);
+      return failed(job, execution, report, at, strategies);
     default:
       return unreachable(report);
   }
@@ -154,7 +165,13 @@ const declined = (job: JobState, execution: Execution, reason: string, at: Insta
  * A run that failed; or one that was never begun, which costs no attempt unless its class forbids another (an input that is
  * missing will be missing again). A stop that the job asked for ends it as cancelled, one that it did not is a preemption.
  */
-const failed = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
+const failed = (
+  job: JobState,
+  execution: Execution,
+  report: FailedReport,
+  at: Instant,
+  strategies: readonly RetryStrategy[],
+): JobEvent[] => {
   if (report.class === 'cancelled') return stopped(job, execution, report, at);
   const { executionId } = execution;
   const { class: kind, code, message, exitCode, diagnostics = {}, artifacts = [], consumption } = report;
@@ -164,8 +181,10 @@ const failed = (job: JobState, execution: Execution, report: FailedReport, at: I
   const before = job.ended || !tellsOfRun(report) ? [] : started(execution, at);
   const ran = before.length > 0 || execution.startedAt !== undefined;
   const retried = job.spec?.retry.on.includes(kind) === true;
-  const then = ran || !retried ? afterFailed : afterReturned;
-  return [...before, { type: 'ExecutionFailed', data }, ...then(job, execution, { class: kind, code, message }, at)];
+  const ending = { class: kind, code, message };
+  const then =
+    ran || !retried ? afterFailed(job, execution, ending, at, strategies) : afterReturned(job, execution, ending, at);
+  return [...before, { type: 'ExecutionFailed', data }, ...then];
 };
 
 /** Only a task that ran has an exit code, fails by itself or takes too long. */

@@ -19,6 +19,28 @@ export const backoffSeconds = (policy: RetryPolicy, failures: number): number =>
     ? policy.interval
     : Math.min(policy.maxInterval, policy.interval * 2 ** Math.min(failures - 1, 30));
 
+/** A try that ran and did not succeed, as a strategy sees it. */
+export interface FailedTry {
+  readonly spec: JobSpec;
+  /** Tries of this partition that failed, this one too. */
+  readonly failures: number;
+  readonly nodeId: string;
+  /** Its class, code and message. */
+  readonly error: Ending;
+}
+
+/** Whether there may be another try. Strategies form a chain: all must say yes. */
+export type RetryStrategy = (failed: FailedTry) => boolean;
+
+const allowsClass: RetryStrategy = ({ spec, error }) => spec.retry.on.includes(error.class);
+const hasAttemptsLeft: RetryStrategy = ({ spec, failures }) => failures < spec.retry.attempts;
+
+/** What the job itself asks for. */
+export const JOB_POLICY: readonly RetryStrategy[] = [allowsClass, hasAttemptsLeft];
+
+/** The switch that stops all retries: failures are told apart as ever, and each ends its job. */
+export const noRetries: RetryStrategy = () => false;
+
 /** After a try that ran: back to the queue, elsewhere first, or the end of the job with this last real error. */
 export const afterFailure = (
   spec: JobSpec,
@@ -26,10 +48,11 @@ export const afterFailure = (
   execution: Execution,
   ending: Ending,
   at: Instant,
+  strategies: readonly RetryStrategy[],
 ): JobRequeued | JobFailed => {
   const failures = partition.failures + 1;
-  const again = spec.retry.on.includes(ending.class) && failures < spec.retry.attempts;
-  if (!again) return { type: 'JobFailed', data: { ...ending, at } };
+  const failed: FailedTry = { spec, failures, nodeId: execution.nodeId, error: ending };
+  if (!strategies.every((allows) => allows(failed))) return { type: 'JobFailed', data: { ...ending, at } };
   const { partition: index, nodeId } = execution;
   const notBefore = plusSeconds(at, backoffSeconds(spec.retry, failures));
   const data = { partition: index, cause: ending.class, message: ending.message, notBefore, avoid: nodeId, at };

@@ -81,7 +81,8 @@ export class JobQueries {
   /** `visible`: of which projects reruns may be named; undefined: of all. */
   async get(jobId: string, visible?: readonly string[]): Promise<JobDetails | undefined> {
     const job = await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne();
-    return job ? { ...job, reruns: await this.reruns(jobId, visible) } : undefined;
+    if (!job) return undefined;
+    return { ...job, reruns: job.endedAt === null ? [] : await this.reruns(jobId, visible) };
   }
 
   /**
@@ -113,8 +114,11 @@ export class JobQueries {
   async timeline(jobId: string, visible?: readonly string[]): Promise<Page<JobTimelineRow>> {
     const movements = this.source.getRepository(jobTimelineEntity);
     const own = await movements.find({ where: { jobId }, order: { revision: 'ASC' } });
-    const again = In([...(await this.reruns(jobId, visible))]);
-    const reruns = await movements.find({ where: { jobId: again, revision: '0' }, order: { position: 'ASC' } });
+    const ended = own.some(({ type }) => ENDS.has(type));
+    const again = ended ? await this.reruns(jobId, visible) : [];
+    if (again.length === 0) return { items: own, next: null };
+    const where = { jobId: In([...again]), revision: '0' };
+    const reruns = await movements.find({ where, order: { position: 'ASC' } });
     const retold = reruns.map((row) => ({ ...row, title: `${row.actor} ran it again, as job ${row.jobId}` }));
     return { items: [...own, ...retold], next: null };
   }
@@ -149,6 +153,9 @@ export class JobQueries {
     return this.source.getRepository(jobEntity).createQueryBuilder('job').select(selected(columns));
   }
 }
+
+/** Only what has ended is run again. */
+const ENDS: ReadonlySet<string> = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);
 
 const FILTERS = ['state', 'project', 'node', 'name', 'type', 'since'] as const;
 
