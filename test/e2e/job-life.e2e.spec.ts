@@ -98,6 +98,22 @@ describe('the life of a job', () => {
     expect(count(events, 'JobFailed')).toBe(1);
   });
 
+  it('S-10 A-86 a real agent that was frozen finds its run ended, stops the task and is told that it is late', async () => {
+    const agent = await system.addAgent('real-1', { config: { labels: { test: 'real' } } });
+    const task = { command: ['sleep', '300'] };
+    const jobId = await submit('real', { task, timeouts: { run: '1s' }, resources: { cpu: 0.1, memory: '64MiB' } });
+    await inState(jobId, 'running');
+    agent.signal('SIGSTOP');
+    expect(await inState(jobId, 'failed')).toMatchObject({ failure: { class: 'timeout', code: 'run-timeout' } });
+    agent.signal('SIGCONT');
+    const events = await eventually(
+      () => eventsOf(system.researcher(), jobId),
+      (all) => count(all, 'LateResultRejected') > 0,
+    );
+    expect(count(events, 'ExecutionFailed', 'ExecutionCancelled')).toBe(1);
+    expect(await agent.stop()).toBe(0);
+  });
+
   it('S-10 names every mistake of the timeouts', async () => {
     const timeouts = { queue: '-1s', run: '3h', total: '2h' };
     const spec = { name: 'x', project: 'demo', task: { command: ['true'] }, timeouts };
@@ -197,7 +213,7 @@ describe('the life of a job', () => {
   });
 
   it('A-87 leaves a log in which everything ended once and was given back', async () => {
-    const names = ['total-1', 'frozen-1', 'drained-1', 'drained-2', 'ends-1'];
+    const names = ['total-1', 'frozen-1', 'drained-1', 'drained-2', 'ends-1', 'real-1'];
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
