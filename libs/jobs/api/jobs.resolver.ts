@@ -10,7 +10,7 @@ import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { JobListQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
+import { JobListQuery, QueueQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
@@ -18,6 +18,10 @@ import { QueueOrder } from './queue-order.js';
 import { JobChanges } from './job-changes.js';
 import type { JobChange } from './job-changes.js';
 import { JobSubmissions } from './submission.js';
+
+/** Without the arguments that were left out, or given as null. */
+const stated = (given: Readonly<Record<string, string | null | undefined>>): object =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
 
 @ObjectType({ description: 'The answer to a submission' })
 export class SubmittedJob {
@@ -96,8 +100,7 @@ export class JobsResolver {
     @Args('since', { type: () => String, nullable: true }) since?: string | null,
   ): Promise<unknown> {
     const given = { state, project, node, name, type, since, cursor, limit: limit?.toString() };
-    const stated = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
-    const asked = readQuery(JobListQuery, Object.fromEntries(stated));
+    const asked = readQuery(JobListQuery, stated(given));
     return this.jobs.list({ ...asked, ...sinceOf(asked), visible: this.access.visibleProjects(caller) });
   }
 
@@ -131,8 +134,14 @@ export class JobsResolver {
   }
 
   @Query(() => JsonPage, { name: 'queue', description: 'What waits, in order, with the reasons' })
-  queue(@CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.order.list({ visible: this.access.visibleProjects(caller) });
+  queue(
+    @CurrentCaller() caller: Caller,
+    @Args('project', { type: () => String, nullable: true }) project?: string | null,
+    @Args('limit', { type: () => Int, nullable: true }) limit?: number | null,
+    @Args('cursor', { type: () => String, nullable: true }) cursor?: string | null,
+  ): Promise<unknown> {
+    const asked = readQuery(QueueQuery, stated({ project, cursor, limit: limit?.toString() }));
+    return this.order.list({ ...asked, visible: this.access.visibleProjects(caller) });
   }
 
   @Mutation(() => SubmittedJob, { description: 'Submit a job; `spec` is the job file' })

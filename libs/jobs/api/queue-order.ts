@@ -21,8 +21,8 @@ export class QueueOrder {
     const { cluster } = this.view;
     const now = this.clock.now();
     const known = [...cluster.projects.values()];
-    const shares = new Map(known.map(({ id }) => [id, projectShare(cluster, id, now)]));
-    const { items, next } = await this.jobs.queue({ ...request, shares });
+    const present = new Map(known.map(({ id }) => [id, projectShare(cluster, id, now)]));
+    const { items, next, shares } = await this.jobs.queue({ ...request, shares: present });
     const placed = items.map((entry) => {
       const weight = cluster.projects.get(entry.project)?.weight ?? 1;
       const share = Number(((shares.get(entry.project) ?? 0) * weight).toFixed(4));

@@ -256,6 +256,37 @@ describe('the queries', () => {
     expect((await jobs.queue({ project: 'reef' })).items.every(({ project }) => project === 'reef')).toBe(true);
   });
 
+  it('A-20 A-98 keeps the order of the first page while the shares move', async () => {
+    const first = await jobs.queue({ limit: 200, shares: new Map([['demo', 0.25]]) });
+    const pages: string[] = [];
+    let [cursor, turn]: [string | undefined, number] = [undefined, 0];
+    do {
+      // What decays, grows and changes places between two pages.
+      const moved = turn === 0 ? 0.25 : 0.25 / 2 ** turn;
+      const shares = new Map([
+        ['demo', moved],
+        ['reef', turn === 0 ? 0 : 0.1 + turn],
+      ]);
+      const page: Awaited<ReturnType<typeof jobs.queue>> = await jobs.queue({ limit: 3, cursor, shares });
+      pages.push(...page.items.map(({ jobId }) => jobId));
+      [cursor, turn] = [page.next ?? undefined, turn + 1];
+    } while (cursor !== undefined && turn < 2 * COUNT);
+    expect(pages).toEqual(first.items.map(({ jobId }) => jobId));
+  });
+
+  it('A-98 carries the shares of a hundred projects at most, and refuses a cursor that was tampered with', async () => {
+    const shares = new Map(Array.from({ length: 500 }, (_, index) => [`${'p'.repeat(60)}${index}`, 1 / (index + 3)]));
+    const { next, shares: kept } = await jobs.queue({ limit: 1, shares });
+    expect(kept.size).toBe(100);
+    expect(next!.length).toBeLessThan(12_000);
+    expect((await jobs.queue({ limit: 1, cursor: next! })).shares).toEqual(kept);
+    const parts = JSON.parse(Buffer.from(next!, 'base64url').toString()) as string[];
+    for (const wrong of ['', '5', '[]', 'null', '{"demo":"x"}']) {
+      const cursor = Buffer.from(JSON.stringify([...parts.slice(0, -1), wrong])).toString('base64url');
+      await expect(jobs.queue({ cursor })).rejects.toBeInstanceOf(InvalidCursor);
+    }
+  });
+
   it('shows nodes with what is reserved and free, and when they were seen', async () => {
     const nodes = new NodeQueries(source);
     await source.query(`INSERT INTO node_presence VALUES ('node-1', '${second(30)}', '{"load": 1}')`);

@@ -27,9 +27,16 @@ export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'liveRunning' | 
 /** `reruns`: the jobs that run this one again, oldest first. */
 export type JobDetails = JobSummary & Pick<JobRow, 'spec'> & { readonly reruns: readonly string[] };
 
+export type Shares = ReadonlyMap<string, number>;
+
 export interface QueueRequest extends JobListRequest {
-  /** By project, over its weight; one that is not named has none. */
-  readonly shares?: ReadonlyMap<string, number>;
+  /** By project, over its weight; one that is not named has none. A cursor brings those of its first page. */
+  readonly shares?: Shares;
+}
+
+/** `shares`: those that the page is ordered by. */
+export interface QueuePage extends Page<QueueEntry> {
+  readonly shares: Shares;
 }
 
 /** What waits, in the order in which it is looked at. */
@@ -87,15 +94,18 @@ export class JobQueries {
 
   /**
    * In the scheduler's order: the highest priority first, then the project with the smallest of the given shares, then the
-   * job that was submitted first. Throws `InvalidCursor` or `InvalidFilter`.
+   * job that was submitted first. All pages of one reading keep the shares of the first, whatever is used meanwhile.
+   * Throws `InvalidCursor` or `InvalidFilter`.
    */
-  async queue({ limit, cursor, visible, shares, ...request }: QueueRequest): Promise<Page<QueueEntry>> {
+  async queue({ limit, cursor, visible, shares, ...request }: QueueRequest): Promise<QueuePage> {
     const filter = { state: 'queued', ...readFilter(request, ['project']) };
     const size = pageLimit(limit);
-    const after = readCursor(cursor, filter, 4);
+    const after = readCursor(cursor, filter, 5);
+    const frozen = after ? thawedShares(after[4]) : frozenShares(shares, visible);
+    const written = JSON.stringify(Object.fromEntries(frozen));
     const query = this.jobs(SUMMARY)
       .addSelect(SHARE, 'project_share')
-      .setParameter('shares', JSON.stringify(Object.fromEntries(shares ?? [])))
+      .setParameter('shares', written)
       .orderBy('job.priority', 'DESC')
       .addOrderBy('project_share', 'ASC')
       .addOrderBy('job.submittedAt', 'ASC')
@@ -105,9 +115,9 @@ export class JobQueries {
     if (after) afterPlace(query, after);
     const rows = await query.getMany();
     const page = pageOf(rows, size, ({ priority, project, submittedAt, id }) =>
-      writeCursor([String(priority), String(shares?.get(project) ?? 0), submittedAt, id], filter),
+      writeCursor([String(priority), String(frozen.get(project) ?? 0), submittedAt, id, written], filter),
     );
-    return { items: page.items.map(queueEntry), next: page.next };
+    return { items: page.items.map(queueEntry), next: page.next, shares: frozen };
   }
 
   /** Every movement, oldest first; after them, of each job that runs this one again, its submission. `visible` as in `get`. */
@@ -181,6 +191,35 @@ const narrow = (
   if (node !== undefined) {
     query.andWhere('EXISTS (SELECT 1 FROM executions e WHERE e.job_id = job.id AND e.node_id = :node)', { node });
   }
+};
+
+/** A cursor stays short enough for an address: beyond these, the projects with the smallest shares count as having none. */
+const MOST_SHARES = 100;
+
+/**
+ * What a cursor carries: shares move with each moment and each execution, and an order that moves between two pages
+ * shows jobs twice or never. Six digits tell projects apart.
+ */
+const frozenShares = (shares: Shares = new Map(), visible: readonly string[] | undefined): Shares => {
+  const held = [...shares].filter(([project, share]) => share > 0 && (visible?.includes(project) ?? true));
+  const largest = held.sort(([, left], [, right]) => right - left).slice(0, MOST_SHARES);
+  return new Map(largest.map(([project, share]) => [project, Number(share.toPrecision(6))]));
+};
+
+const thawedShares = (written = ''): Shares => {
+  const shares = new Map(Object.entries(asObject(written)));
+  if ([...shares.values()].some((share) => !Number.isFinite(share))) throw new InvalidCursor();
+  return shares as Shares;
+};
+
+const asObject = (written: string): object => {
+  try {
+    const value: unknown = JSON.parse(written);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Answered below, like all else that is no cursor of ours.
+  }
+  throw new InvalidCursor();
 };
 
 const afterPlace = (query: SelectQueryBuilder<JobRow & Tracked>, after: readonly string[]): void => {

@@ -1,4 +1,4 @@
-import { ListQuery } from '#platform/http';
+import { limitText, ListQuery } from '#platform/http';
 import { choice, first, instantOf, instantRule, Optional, text } from '#platform/validation';
 import type { Rule } from '#platform/validation';
 import type { JobStateName } from '../../domain/state.js';
@@ -44,7 +44,14 @@ export class JobListQuery extends ListQuery {
 }
 
 /** The conditions of the queue. */
-export class QueueQuery extends ListQuery {
+export class QueueQuery {
+  @Optional(limitText)
+  limit?: string;
+
+  /** Longer than that of other lists: it carries the shares of projects. */
+  @Optional(text({ max: 12_000 }))
+  cursor?: string;
+
   @Optional(word)
   project?: string;
 }
