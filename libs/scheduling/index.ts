@@ -16,5 +16,5 @@ export { DecisionWalk } from './derivation/walk.js';
 export type { DecisionPoint, RecordedDecision } from './derivation/walk.js';
 export { withOtherWeights } from './derivation/what-if.js';
 export type { OtherOutcome, OtherWeights } from './derivation/what-if.js';
-export { nodeSight, seesEveryNode } from './view/visible-nodes.js';
+export { jobSight, nodeSight, seesEveryNode } from './view/visible-nodes.js';
 export type { Reader } from './view/visible-nodes.js';

@@ -203,6 +203,42 @@ describe('the interface, held against rubbish', () => {
     });
   });
 
+  it('A-99 shows on nodes and of projects what the reader may see', async () => {
+    await operator.put('/projects/secret', { institution: 'here', members: ['eve'] });
+    const eve = system.researcher('eve');
+    const node = await enrolled('shared');
+    const there = { ...good, constraints: ['at = shared'] };
+    const { id: theirs } = await eve.post('/jobs', { ...there, project: 'secret' });
+    const { executionId } = await node.assigned(theirs);
+    const { id: ours } = await ada.post('/jobs', there);
+    const own = await node.assigned(ours);
+    const executions = [executionId, own.executionId];
+    await system.node('shared').post('/nodes/shared/heartbeat', { executions });
+    const graph = async (api: ApiClient): Promise<object> => {
+      const { body } = await api.request('POST', '/graphql', { query: '{ node(id: "shared") nodes }' });
+      return body.data;
+    };
+    await eventually(
+      () => operator.get('/nodes/shared'),
+      ({ claims, reported }) => claims.length === 2 && reported?.executions.length === 2,
+    );
+    expect(JSON.stringify([await operator.get('/nodes'), await graph(operator)]).split(executionId)).toHaveLength(5);
+    const shown = await ada.get('/nodes/shared');
+    expect(shown).toMatchObject({ executions: 2, reported: { executions: [own.executionId] } });
+    expect(shown.claims.map(({ jobId }: { jobId: string }) => jobId)).toEqual([ours]);
+    expect(JSON.stringify([shown, await ada.get('/nodes'), await graph(ada)])).not.toMatch(
+      new RegExp(`${theirs}|secret`),
+    );
+    expect((await system.node('shared').get('/nodes/shared')).claims).toHaveLength(2);
+
+    const secret = { id: 'secret', institution: 'here' };
+    const [all, one] = await Promise.all([ada.get('/projects'), ada.get('/projects/secret')]);
+    expect(one).toMatchObject({ ...secret, members: null, quota: null });
+    expect(all.items).toEqual(expect.arrayContaining([one, expect.objectContaining({ id: 'demo', members: ['*'] })]));
+    expect(await eve.get('/projects/secret')).toMatchObject({ ...secret, members: ['eve'], quota: {} });
+    expect(await operator.get('/projects/secret')).toMatchObject({ members: ['eve'] });
+  });
+
   describe('GraphQL', () => {
     const ask = async (query: string): Promise<{ code: string; message: string }> => {
       const { body } = await ada.request('POST', '/graphql', { query });

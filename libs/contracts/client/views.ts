@@ -93,7 +93,8 @@ export interface NodeView extends Open {
 export interface ProjectView extends Open {
   readonly id: string;
   readonly institution: string;
-  readonly members: readonly string[];
+  /** Null when they are none of the reader's affair. */
+  readonly members: readonly string[] | null;
 }
 
 /** Which recorded decisions: of a job, by the positions of their events (`from` exclusive). */

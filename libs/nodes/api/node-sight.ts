@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '#platform/http';
-import { ClusterView, nodeSight, seesEveryNode } from '#scheduling';
+import { jobIdOfExecution } from '#jobs';
+import { ClusterView, jobSight, nodeSight, seesEveryNode } from '#scheduling';
+import type { NodeDetails, NodeView } from '../read/index.js';
 
 /** Which nodes a caller sees by name; one that he does not see is as good as absent. */
 @Injectable()
@@ -15,5 +17,17 @@ export class NodeSight {
 
   sees(caller: Caller, nodeId: string): boolean {
     return nodeSight(this.view.cluster, caller)(nodeId);
+  }
+
+  /** A node without the executions and claims of jobs that the caller may not see; counts and sums stay. */
+  shown<Node extends NodeView | NodeDetails>(caller: Caller, node: Node): Node {
+    const sees = jobSight(this.view.cluster, caller);
+    const { reported } = node;
+    const executions = reported?.executions?.filter((id) => sees(jobIdOfExecution(id)));
+    return {
+      ...node,
+      reported: reported && { ...reported, ...(executions && { executions }) },
+      ...('claims' in node && { claims: node.claims.filter(({ jobId, project }) => sees(jobId, project)) }),
+    };
   }
 }

@@ -39,8 +39,9 @@ export class NodesController {
 
   @Get()
   @ApiOperation({ summary: 'The enrolled nodes that the caller sees' })
-  list(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.nodes.list(readQuery(ListQuery, query), this.sight.visibleNodes(caller));
+  async list(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
+    const { items, next } = await this.nodes.list(readQuery(ListQuery, query), this.sight.visibleNodes(caller));
+    return { items: items.map((node) => this.sight.shown(caller, node)), next };
   }
 
   @Get(':id')
@@ -49,7 +50,7 @@ export class NodesController {
     const node = await this.nodes.get(nodeId);
     if (!node || !this.sight.sees(caller, nodeId))
       throw new ProblemException('NODE_UNKNOWN', `there is no node ${nodeId}`);
-    return { ...node, setAside: this.setAside(nodeId) };
+    return { ...this.sight.shown(caller, node), setAside: this.setAside(nodeId) };
   }
 
   /** A node that keeps refusing gets no work for a while; null when it does not, or its pause is over. */

@@ -15,11 +15,13 @@ export class NodesResolver {
 
   @Query(() => [Json], { name: 'nodes', description: 'The enrolled nodes that the caller sees' })
   async nodes(@CurrentCaller() caller: Caller): Promise<unknown> {
-    return (await this.queries.list({}, this.sight.visibleNodes(caller))).items;
+    const { items } = await this.queries.list({}, this.sight.visibleNodes(caller));
+    return items.map((node) => this.sight.shown(caller, node));
   }
 
   @Query(() => Json, { name: 'node', nullable: true, description: 'One node' })
   async node(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
-    return this.sight.sees(caller, id) ? this.queries.get(id) : null;
+    const node = this.sight.sees(caller, id) ? await this.queries.get(id) : undefined;
+    return node ? this.sight.shown(caller, node) : null;
   }
 }

@@ -11,6 +11,10 @@ import type { NodeCapacityRow, NodeClaimRow, NodeRow, NodeTimelineRow } from './
 /** The first that holds: gone, gives up its work, takes no new work, takes work. */
 export type NodeStateName = 'offline' | 'draining' | 'cordoned' | 'online';
 
+export interface Reported {
+  readonly executions?: readonly string[];
+}
+
 export interface NodeView extends NodeRow, Tracked {
   readonly state: NodeStateName;
   /** What the machine has, what claims hold of it, and what is left. */
@@ -20,7 +24,7 @@ export interface NodeView extends NodeRow, Tracked {
   /** The last message, by telemetry; null when none is kept. */
   readonly lastSeenAt: string | null;
   /** What the last heartbeat said, for display. */
-  readonly reported: object | null;
+  readonly reported: Reported | null;
 }
 
 export interface NodeDetails extends NodeView {
@@ -31,7 +35,7 @@ export interface NodeDetails extends NodeView {
 interface Presence {
   readonly node_id: string;
   readonly last_seen_at: Date;
-  readonly payload: object;
+  readonly payload: Reported;
 }
 
 /** Reads the nodes' tables. */

@@ -18,7 +18,9 @@ import {
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
 import { identifier } from '#platform/validation';
+import { isMember } from '../domain/project-decider.js';
 import { ProjectQueries } from '../read/index.js';
+import type { ProjectView } from '../read/index.js';
 import { ExecuteProject } from '../write/execute-project.js';
 import { parseProjectConfig } from './dto/index.js';
 
@@ -32,18 +34,23 @@ export class ProjectsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'All projects' })
-  async list(@Query() query: unknown): Promise<unknown> {
-    return this.projects.list(readQuery(ListQuery, query));
+  @ApiOperation({ summary: 'All projects; members and quota of those that the caller works in' })
+  async list(@Query() query: unknown, @CurrentCaller() caller: Caller): Promise<unknown> {
+    const { items, next } = await this.projects.list(readQuery(ListQuery, query));
+    return { items: items.map((project) => shownTo(caller, project)), next };
   }
 
   @Get(':id')
   @ApiOperation({ summary: 'One project; ETag is its revision' })
-  async show(@Param('id') projectId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<unknown> {
+  async show(
+    @Param('id') projectId: string,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
     const project = await this.projects.get(projectId);
     if (!project) throw new ProblemException('PROJECT_NOT_FOUND', `there is no project ${projectId}`);
     void reply.header('etag', `"${project.revision}"`);
-    return project;
+    return shownTo(caller, project);
   }
 
   @Put(':id')
@@ -67,3 +74,9 @@ export class ProjectsController {
     return { id: projectId, institution, members, quota, weight };
   }
 }
+
+/** Who works in a project, and what it may use, is known to its members, operators and auditors; null to others. */
+const shownTo = ({ role, account }: Caller, project: ProjectView): object => {
+  const whole = role === 'operator' || role === 'auditor' || isMember(project, account);
+  return whole ? project : { ...project, members: null, quota: null };
+};

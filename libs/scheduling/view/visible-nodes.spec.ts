@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { World } from '#placement/testing';
-import { nodeSight } from './visible-nodes.js';
+import { jobSight, nodeSight } from './visible-nodes.js';
 import type { Reader } from './visible-nodes.js';
 
 const world = (): World => {
@@ -41,5 +41,22 @@ describe('which nodes a reader sees by name', () => {
       data: { executionId: execution, reason: 'x', at: '2026-01-01T00:00:00.000Z' },
     });
     expect(seen(made, ana)).toEqual(['usp-1']);
+  });
+});
+
+describe('which jobs a reader sees', () => {
+  it.each<[string, Reader, boolean, boolean]>([
+    ['an operator', { role: 'operator', account: 'op', institution: 'ufrj' }, true, true],
+    ['an auditor', { role: 'auditor', account: 'a' }, true, true],
+    ['a member', { role: 'researcher', account: 'ana' }, true, true],
+    ['a member of another project', { role: 'researcher', account: 'bia' }, false, false],
+    ['the owner of a node', { role: 'researcher', account: 'otto' }, false, false],
+  ])('A-99 %s', (_who, reader, present, gone) => {
+    const made = world();
+    made.job('j');
+    const sees = jobSight(made.cluster, reader);
+    expect(sees('j')).toBe(present);
+    expect(sees('ended', 'demo')).toBe(gone);
+    expect(sees('ended')).toBe(reader.role !== 'researcher');
   });
 });

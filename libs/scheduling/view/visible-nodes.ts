@@ -24,17 +24,29 @@ export const nodeSight = (cluster: ClusterState, reader: Reader): ((nodeId: stri
   const projects = reader.role === 'researcher' ? projectsOf(cluster, reader.account) : [];
   const institutions = new Set(projects.map(({ institution }) => institution));
   if (reader.institution !== undefined) institutions.add(reader.institution);
-  const names = new Set(projects.map(({ id }) => id));
+  const isOwn = ownJobs(cluster, reader.account, projects);
   const own = ({ id, owner, institution }: ClusterNode): boolean =>
     owner === reader.account || id === reader.nodeId || institutions.has(institution);
   const runsOwn = (nodeId: string): boolean =>
-    [...(cluster.live.get(nodeId)?.values() ?? [])].some(({ jobId }) => {
-      const job = cluster.jobs.get(jobId);
-      return job !== undefined && (job.account === reader.account || names.has(job.project));
-    });
+    [...(cluster.live.get(nodeId)?.values() ?? [])].some(({ jobId }) => isOwn(jobId));
   return (nodeId) => {
     const node = cluster.nodes.get(nodeId);
     return node !== undefined && (own(node) || runsOwn(nodeId));
+  };
+};
+
+/** `project`: whose the job is when it has left the cluster's state; without it, such a job is not seen. */
+type JobSight = (jobId: string, project?: string) => boolean;
+
+/** Which jobs a reader sees, as the jobs' own addresses decide: a researcher his own and his projects', everybody else all. */
+export const jobSight = (cluster: ClusterState, { role, account }: Reader): JobSight =>
+  role === 'researcher' ? ownJobs(cluster, account, projectsOf(cluster, account)) : () => true;
+
+const ownJobs = (cluster: ClusterState, account: string, projects: readonly { readonly id: string }[]): JobSight => {
+  const names = new Set(projects.map(({ id }) => id));
+  return (jobId, project = '') => {
+    const job = cluster.jobs.get(jobId);
+    return job?.account === account || names.has(job?.project ?? project);
   };
 };
 
