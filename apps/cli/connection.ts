@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { usage } from './exit-codes.js';
 import type { Io } from './io.js';
 
 /** Flags that every verb takes. */
@@ -29,7 +30,12 @@ export const findConnection = async (flags: ConnectionFlags, io: Pick<Io, 'env' 
   const folder = dataFolderOf(flags, io);
   const url = flags.url ?? (io.env.ESCALON_URL || (await textOf(join(folder, 'url'))) || DEFAULT_URL);
   const token = flags.token ?? (io.env.ESCALON_TOKEN || (await textOf(join(folder, 'admin.token'))));
-  return { url: url.replace(/\/+$/, ''), ...(token ? { token } : {}) };
+  return { url: checked(url).replace(/\/+$/, ''), ...(token ? { token } : {}) };
+};
+
+const checked = (url: string): string => {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw usage(`error: the address of the API must be a URL such as ${DEFAULT_URL}, not ${JSON.stringify(url)}`);
 };
 
 const textOf = async (file: string): Promise<string> => {

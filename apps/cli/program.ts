@@ -1,6 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit } from './exit-codes.js';
+import { refuseEmpty } from './given.js';
+import { isBroken } from './client/session.js';
 import { OUTPUT_FORMATS } from './output/format.js';
 import { addAudit } from './audit/command.js';
 import { addWhatIf } from './audit/what-if.js';
@@ -43,7 +45,8 @@ export const createProgram = (io: Io): Command => {
       'after',
       '\nExit codes: 0 done, 1 failed, 2 usage, 3 job failed, 4 cancelled, 5 never placeable, 124 timeout',
     )
-    .showHelpAfterError('(--help shows how)');
+    .showHelpAfterError('(--help shows how)')
+    .hook('preAction', (_program, command) => refuseEmpty(command));
   for (const add of VERBS) add(program, io);
   for (const command of everyCommand(program)) {
     command.exitOverride();
@@ -95,4 +98,7 @@ const explainProblem = ({ problem, code, errors, message }: ProblemError, io: Io
   return code === 'VALIDATION_FAILED' ? EXIT.usage : EXIT.failed;
 };
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => {
+  if (isBroken(error)) return 'the connection broke before the answer was complete';
+  return error instanceof Error ? error.message : String(error);
+};

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { openSession } from '../client/session.js';
 import { usage } from '../exit-codes.js';
+import { readText } from '../input-file.js';
+import { positionArgument } from '../job/arguments.js';
 import { writeOne } from '../output/format.js';
 import { renderFields, renderTable } from '../output/table.js';
 import { readExport, writeExport } from './export.js';
@@ -51,8 +52,8 @@ const addVerify = (audit: Command, io: Io): void => {
         'listed, recorded → derived, and the exit code is then 1. Needs an operator or auditor.',
     )
     .option('--job <id>', 'only decisions about this job')
-    .option('--from <position>', 'recorded after this position of the log')
-    .option('--to <position>', 'recorded at this position or before')
+    .option('--from <position>', 'recorded after this position of the log', positionArgument)
+    .option('--to <position>', 'recorded at this position or before', positionArgument)
     .addHelpText('after', '\nExample:\n  escalon audit verify --job 0198…')
     .action(async (_flags, command: Command) => verify(await openSession<DecisionRange>(command, io)));
 };
@@ -73,10 +74,10 @@ const printReplay = async (id: string | undefined, session: Session<ReplayFlags>
 
 const recorded = async (
   id: string | undefined,
-  { client, flags }: Session<ReplayFlags>,
+  { client, flags, io }: Session<ReplayFlags>,
 ): Promise<readonly RawEvent[]> => {
   if (flags.file !== undefined) {
-    const text = await readFile(flags.file, 'utf8');
+    const text = await readText(flags.file, io.cwd);
     return orUsage(() => readExport(text));
   }
   if (id === undefined) throw usage('name a job, or an exported file with --file');

@@ -1,3 +1,6 @@
+import { ServerUnreachable } from '#contracts';
+import { isBroken } from '../client/session.js';
+import { EXIT, Exit } from '../exit-codes.js';
 import { progressOn } from '../output/progress.js';
 import type { AuditMessage } from '#contracts';
 import type { Session } from '../client/session.js';
@@ -26,8 +29,16 @@ export const watch = async <Found, Summary>(
         io.out.write(output === 'table' ? textOf(message.found) : `${JSON.stringify(message.found)}\n`);
       }
     }
+  } catch (error) {
+    throw brokeOff(error) ? new Exit(EXIT.failed, INCOMPLETE) : error;
   } finally {
     progress.stop();
   }
   throw new Error('the server gave no result');
 };
+
+const INCOMPLETE = 'error: the connection broke off before the end: the check is incomplete, run it again';
+
+/** An answer that began and did not end; a server that cannot be reached at all has a cause. */
+const brokeOff = (error: unknown): boolean =>
+  isBroken(error) || (error instanceof ServerUnreachable && error.cause === undefined);

@@ -1,6 +1,7 @@
 import { watch } from './watch.js';
 import type { ChangedDecision, DecisionRange, WhatIfSummary } from '#contracts';
 import type { Command } from 'commander';
+import { positionArgument } from '../job/arguments.js';
 import { openSession } from '../client/session.js';
 import { renderTable } from '../output/table.js';
 import type { Session } from '../client/session.js';
@@ -22,8 +23,8 @@ export const addWhatIf = (program: Command, io: Io): void => {
     .requiredOption('--weights <weights>', 'such as resources=40,reliability=20,availability=20,queue=10,cost=10')
     .option('--profile <profile>', 'only decisions that were made under this profile')
     .option('--job <id>', 'only decisions about this job')
-    .option('--from <position>', 'recorded after this position of the log')
-    .option('--to <position>', 'recorded at this position or before')
+    .option('--from <position>', 'recorded after this position of the log', positionArgument)
+    .option('--to <position>', 'recorded at this position or before', positionArgument)
     .addHelpText(
       'after',
       '\nExample:\n  escalon whatif --weights resources=40,reliability=20,availability=20,queue=10,cost=10',

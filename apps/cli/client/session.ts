@@ -19,13 +19,30 @@ export const openSession = async <Flags extends object>(command: Command, io: Io
   return { client, io, output: flags.output, flags };
 };
 
-/** The first items of a list, read page by page as far as they are wanted. */
-export const take = async <Item>(items: AsyncIterable<Item>, limit: number): Promise<Item[]> => {
-  const taken: Item[] = [];
-  if (limit === 0) return taken;
+/** The server sends no larger page. */
+const LARGEST_PAGE = 200;
+
+/**
+ * The first items of a list, read page by page as far as they are wanted. A list moves while it is read, so an item may come
+ * again: it is taken once, and when everything so far, or a whole page, comes again with nothing new, the list is over.
+ */
+export const take = async <Item extends { readonly id?: string; readonly jobId?: string }>(
+  items: AsyncIterable<Item>,
+  limit: number,
+): Promise<Item[]> => {
+  const taken = new Map<string, Item>();
+  let repeated = 0;
   for await (const item of items) {
-    taken.push(item);
-    if (taken.length >= limit) break;
+    const key = item.id ?? item.jobId ?? JSON.stringify(item);
+    repeated = taken.has(key) ? repeated + 1 : 0;
+    if (repeated === 0) taken.set(key, item);
+    if (taken.size >= limit || repeated >= Math.min(taken.size, LARGEST_PAGE)) break;
   }
-  return taken;
+  return [...taken.values()];
+};
+
+/** Whether a connection broke inside an answer: all that fetch says of it is a `TypeError` with this one word. */
+export const isBroken = (error: unknown): boolean => {
+  const { name, message } = error as Partial<Error>;
+  return name === 'TypeError' && message === 'terminated';
 };

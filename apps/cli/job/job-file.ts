@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parseDocument } from 'yaml';
+import { fileTrouble, yamlTrouble } from '../input-file.js';
 import { setPath } from './set-path.js';
 
 /** An input that is a file here; it is stored before the job is submitted. */
@@ -27,10 +28,9 @@ export type ReadJobFile = JobFile | { readonly mistakes: readonly string[]; read
 export const readJobFile = async (name: string, assignments: readonly string[], cwd: string): Promise<ReadJobFile> => {
   const path = resolve(cwd, name);
   const text = await readFile(path, 'utf8').catch((error: unknown) => error as NodeJS.ErrnoException);
-  if (typeof text !== 'string') return { mistakes: [`${name}: ${reasonOf(text)}`] };
+  if (typeof text !== 'string') return { mistakes: [`${name}: ${fileTrouble(text)}`] };
   const document = parseDocument(text, { prettyErrors: true });
-  if (document.errors.length > 0)
-    return { mistakes: document.errors.map(({ message }) => `${name}: ${message.split('\n')[0]}`) };
+  if (document.errors.length > 0) return { mistakes: document.errors.map((error) => `${name}: ${yamlTrouble(error)}`) };
   const job = document.toJS() as unknown;
   if (!isObject(job)) return { mistakes: [`${name}: a job file holds names with values, such as name: primes`] };
   const mistakes = assignments.flatMap((assignment) => mistakeOf(() => setPath(job, assignment), name));
@@ -83,9 +83,6 @@ const missing = async (file: string, where: string): Promise<string[]> => {
   try {
     return (await stat(file)).isFile() ? [] : [`${where}: ${file} is not a file`];
   } catch (error) {
-    return [`${where}: ${file}: ${reasonOf(error as NodeJS.ErrnoException)}`];
+    return [`${where}: ${file}: ${fileTrouble(error)}`];
   }
 };
-
-const reasonOf = ({ code, message }: NodeJS.ErrnoException): string =>
-  code === 'ENOENT' ? 'there is no such file' : code === 'EACCES' ? 'it may not be read' : message;

@@ -59,7 +59,7 @@ const addExplain = (job: Command, io: Io): void => {
     .summary('why there, why not elsewhere, why still waiting')
     .description('Explains a decision of the job with every reason; the last one unless another is named.')
     .option('--node <node>', 'why not on this node')
-    .option('--decision <number>', 'which decision, from 1', wholeArgument)
+    .option('--decision <number>', 'which decision, from 1', wholeArgument(1))
     .addHelpText('after', '\nExample:\n  escalon job explain 0198… --node lab-3')
     .action(async (id: string, _flags, command: Command) => explainJob(id, await openSession(command, io)));
 };
@@ -71,7 +71,7 @@ const addLogs = (job: Command, io: Io): void => {
     .summary('what the task wrote')
     .description('Prints what the task wrote.')
     .option('-f, --follow', 'go on until the task ends')
-    .option('--tail <lines>', 'only the last lines', wholeArgument)
+    .option('--tail <lines>', 'only the last lines', wholeArgument(0))
     .option('--execution <id>', 'of this try (default: the last)')
     .addHelpText('after', '\nExample:\n  escalon job logs 0198… -f --tail 20')
     .action(async (id: string, _flags, command: Command) => showLogs(id, await openSession<LogFlags>(command, io)));

@@ -43,9 +43,12 @@ export const explainJob = async (
 ): Promise<void> => {
   const number = flags.decision ?? (await lastDecision(id, client));
   const decision = await client.decision(id, number, flags.node);
+  if (isUnknown(decision.node)) throw usage(`error: ${[decision.explanation].flat().map(cell).join('\n')}`);
   const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n`;
   writeOne(io.out, output, decision, () => head + explained(decision));
 };
+
+const isUnknown = (node: unknown): boolean => (node as { readonly kind?: string } | undefined)?.kind === 'unknown';
 
 const lastDecision = async (id: string, client: EscalonClient): Promise<number> => {
   const last = (await client.decisions(id)).items.at(-1);

@@ -12,6 +12,7 @@ export const setPath = (job: Record<string, unknown>, assignment: string): void 
   const steps = stepsOf(assignment.slice(0, equals));
   const last = steps.pop();
   if (last === undefined) throw new Error(`--set ${assignment}: the path is malformed`);
+  if ([...steps, last].includes('__proto__')) throw new Error(`--set ${assignment}: __proto__ is no name of a field`);
   let at: Container = job;
   for (const [index, step] of steps.entries()) at = enter(at, step, steps[index + 1] ?? last, assignment);
   put(at, last, valueOf(assignment.slice(equals + 1)), assignment);
@@ -24,7 +25,7 @@ const stepsOf = (path: string): (string | number)[] => {
 };
 
 const enter = (at: Container, step: string | number, next: string | number, assignment: string): Container => {
-  const found = (at as Record<string | number, unknown>)[step];
+  const found = Object.hasOwn(at, step) ? (at as Record<string | number, unknown>)[step] : undefined;
   if (typeof found === 'object' && found !== null) return found as Container;
   if (found !== undefined && found !== null) throw new Error(`--set ${assignment}: ${step} holds a plain value`);
   const made: Container = typeof next === 'number' ? [] : {};

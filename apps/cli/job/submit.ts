@@ -1,7 +1,7 @@
 import { storeFile } from '../client/artifacts.js';
 import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit, usage } from '../exit-codes.js';
-import { writeOne } from '../output/format.js';
+import { writeEach } from '../output/format.js';
 import { readJobFile, withStoredInputs } from './job-file.js';
 import { waitForAll } from './wait.js';
 import type { EscalonClient, SubmitAnswer, Written } from '#contracts';
@@ -22,12 +22,18 @@ export const submit = async (names: readonly string[], session: Session<SubmitFl
   const { client, io, flags, output } = session;
   const files = await readAll(names, session);
   const ids: string[] = [];
-  for (const [index, file] of files.entries()) {
-    const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
-    const answer = await submitFile(client, file, key);
-    for (const warning of answer.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
-    writeOne(io.out, output, answer, () => `${answer.id}\n`);
-    ids.push(answer.id);
+  const each = writeEach(io.out, output, files.length);
+  try {
+    for (const [index, file] of files.entries()) {
+      const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
+      const answer = await submitFile(client, file, key);
+      for (const warning of answer.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
+      each.add(answer, () => `${answer.id}\n`);
+      ids.push(answer.id);
+    }
+  } finally {
+    // What was submitted before a refusal is submitted: its ids are told.
+    each.end();
   }
   if (flags.wait || flags.follow) await waitForAll(ids, session);
 };

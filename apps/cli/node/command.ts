@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import { openSession, take } from '../client/session.js';
-import { usage } from '../exit-codes.js';
+import { readYaml } from '../input-file.js';
 import { limitOption } from '../job/arguments.js';
 import { writeList, writeOne } from '../output/format.js';
 import { viewFields } from '../output/sections.js';
@@ -42,28 +40,35 @@ const show = async (name: string, { client, io, output }: Session<object>): Prom
 };
 
 interface ChangeFlags {
-  readonly reason: string;
+  readonly reason?: string;
   readonly deadline?: string;
 }
 
 type Ask = (client: EscalonClient, node: string, flags: ChangeFlags) => Promise<Written<NodeView>>;
 
 const addChanges = (node: Command, io: Io): void => {
-  const verb = (name: string, summary: string, reason: boolean, ask: Ask): Command => {
+  const verb = (name: string, summary: string, reason: 'required' | 'optional' | 'none', ask: Ask): Command => {
     const command = node.command(name).argument('<node>', 'its name').summary(summary).description(`${summary}.`);
-    if (reason) command.requiredOption('--reason <text>', 'why; it is recorded');
-    command.addHelpText('after', `\nExample:\n  escalon node ${name} lab-3${reason ? ' --reason "new disks"' : ''}`);
+    if (reason === 'required') command.requiredOption('--reason <text>', 'why (required); it is recorded');
+    if (reason === 'optional') command.option('--reason <text>', 'why; it is recorded');
+    command.addHelpText(
+      'after',
+      `\nExample:\n  escalon node ${name} lab-3${reason !== 'none' ? ' --reason "new disks"' : ''}`,
+    );
     return command.action(async (id: string, _flags, at: Command) => {
       const { client, output, flags } = await openSession<ChangeFlags>(at, io);
       const { body } = await ask(client, id, flags);
       writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
   };
-  verb('drain', 'Give the node no new work and let it run empty', true, (client, id, { reason, deadline }) =>
+  verb('drain', 'Give the node no new work and let it run empty', 'required', (client, id, { reason = '', deadline }) =>
     client.drainNode(id, reason, deadline),
   ).option('--deadline <time>', 'when what still runs is stopped');
-  verb('cordon', 'Give the node no new work', true, (client, id, { reason }) => client.cordonNode(id, reason));
-  verb('uncordon', 'Give the node work again', false, (client, id) => client.uncordonNode(id));
+  // Without a reason the server records that none was given.
+  verb('cordon', 'Give the node no new work', 'optional', (client, id, { reason = '' }) =>
+    client.cordonNode(id, reason),
+  );
+  verb('uncordon', 'Give the node work again', 'none', (client, id) => client.uncordonNode(id));
 };
 
 const addPolicy = (node: Command, io: Io): void => {
@@ -77,16 +82,7 @@ const addPolicy = (node: Command, io: Io): void => {
     .action(async (name: string, file: string, _flags, command: Command) => {
       const { client, output } = await openSession(command, io);
       // What it holds is the server's to judge.
-      const { body } = await client.setPolicy(name, await readYaml(file));
+      const { body } = await client.setPolicy(name, await readYaml(file, io.cwd));
       writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
-};
-
-/** A YAML or JSON file as a value; what is wrong with it is a mistake of the caller. */
-export const readYaml = async (file: string): Promise<object> => {
-  try {
-    return parse(await readFile(file, 'utf8')) as object;
-  } catch (error) {
-    throw usage(`${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
 };

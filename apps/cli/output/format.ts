@@ -15,5 +15,28 @@ export const writeList = (out: Sink, format: OutputFormat, items: readonly unkno
   else out.write(format === 'table' ? table() : json('json', items));
 };
 
+/**
+ * Writes things one by one, as they come. As `json` they are one document: the thing itself when a single one was asked for,
+ * else an array, written at the end.
+ */
+export const writeEach = (out: Sink, format: OutputFormat, asked: number): Each => {
+  const kept: unknown[] = [];
+  const asArray = format === 'json' && asked > 1;
+  return {
+    add: (value, table) => {
+      if (asArray) kept.push(value);
+      else writeOne(out, format, value, table);
+    },
+    end: () => {
+      if (asArray) out.write(json('json', kept));
+    },
+  };
+};
+
+interface Each {
+  add(value: unknown, table: () => string): void;
+  end(): void;
+}
+
 const json = (format: 'json' | 'jsonl', value: unknown): string =>
   `${format === 'json' ? JSON.stringify(value, null, 2) : JSON.stringify(value)}\n`;

@@ -1,5 +1,5 @@
 import { openSession, take } from '../client/session.js';
-import { readYaml } from '../node/command.js';
+import { readYaml } from '../input-file.js';
 import { writeList, writeOne } from '../output/format.js';
 import { viewFields, viewsTable } from '../output/sections.js';
 import type { Command } from 'commander';
@@ -34,7 +34,7 @@ export const addProject = (program: Command, io: Io): void => {
     .addHelpText('after', '\nExample:\n  escalon project put reef reef.yaml')
     .action(async (name: string, file: string, _flags, command: Command) => {
       const { client, output } = await openSession(command, io);
-      const { body } = await client.putProject(name, await readYaml(file));
+      const { body } = await client.putProject(name, await readYaml(file, io.cwd));
       writeOne(io.out, output, body, () => viewFields(body, ['id']));
     });
 };

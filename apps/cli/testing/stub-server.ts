@@ -30,10 +30,11 @@ export const stubServer = async (answers: Readonly<Record<string, Answer>>): Pro
       const key = `${method} ${path.replace(/\?.*/, '')}`;
       const turn = turns.get(key) ?? 0;
       turns.set(key, turn + 1);
-      const { status, json, events } = answerOf(answers[key], turn);
+      const { status, json, events, breaks } = answerOf(answers[key], turn);
       if (events === undefined)
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
-      else response.writeHead(status, { 'content-type': 'text/event-stream' }).end(events);
+      else if (!breaks) response.writeHead(status, { 'content-type': 'text/event-stream' }).end(events);
+      else response.writeHead(status, { 'content-type': 'text/event-stream' }).write(events, () => response.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -54,9 +55,18 @@ export const withEvents = (...events: readonly (readonly [name: string, data: un
   events: events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
 });
 
-const answerOf = (answer: Answer, turn: number): { status: number; json?: unknown; events?: string } => {
+/** The connection breaks where these events end. */
+export const brokenOff = (events: Answer): Answer => ({ ...(events as object), breaks: true });
+
+interface Content {
+  readonly json?: unknown;
+  readonly events?: string;
+  readonly breaks?: boolean;
+}
+
+const answerOf = (answer: Answer, turn: number): Content & { readonly status: number } => {
   const given: unknown = Array.isArray(answer) ? answer[Math.min(turn, answer.length - 1)] : answer;
   if (given === undefined) return { status: 404, json: { code: 'NOT_FOUND', detail: 'the stub has no such answer' } };
-  const { stubStatus, ...content } = given as { stubStatus?: number; json?: unknown; events?: string };
+  const { stubStatus, ...content } = given as Content & { stubStatus?: number };
   return stubStatus === undefined ? { status: 200, json: given } : { status: stubStatus, ...content };
 };
