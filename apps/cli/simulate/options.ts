@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { access, constants, readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { PROFILE_NAMES, PROFILES } from '#placement';
 import { readJobs, readNodes } from '#placement/simulation';
 import { usage } from '../exit-codes.js';
+import { fileTrouble } from '../input-file.js';
 import type { Read, SimulationOptions } from '#placement/simulation';
 import type { OutputFormat } from '../output/format.js';
 
@@ -34,6 +35,7 @@ export const simulationOptions = async (flags: SimulateFlags, cwd: string): Prom
     if (nodes.every(({ gpus }) => gpus === 0)) mistakes.push(`--inflate goes by GPUs, and ${flags.nodes} has none`);
     if (jobs.every(({ gpus }) => gpus === 0)) mistakes.push(`--inflate goes by GPUs, and ${flags.jobs} asks for none`);
   }
+  if (flags.json !== undefined) mistakes.push(...(await unwritable(flags.json, cwd)));
   if (mistakes.length > 0) throw usage(mistakes.map((mistake) => `error: ${mistake}`).join('\n'));
   return {
     nodes,
@@ -53,15 +55,38 @@ const itemsOf = async <Item>(
   mistakes: Mistakes,
 ): Promise<readonly Item[]> => {
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    mistakes.push(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    mistakes.push(`${file} cannot be read: ${fileTrouble(error)}`);
   });
   if (text === undefined) return [];
+  const quoted = linesWithQuotes(text);
+  if (quoted.length > 0) {
+    mistakes.push(...quoted.map((line) => `${file}:${line}: quotes are not understood; write the cells without them`));
+    return [];
+  }
   const result = read(text);
   if (result.kind === 'mistakes') {
     mistakes.push(...result.mistakes.map(({ line, message }) => `${file}:${line}: ${message}`));
     return [];
   }
   return result.items;
+};
+
+/** Line numbers, from 1. Traces have plain cells, and a quote would become part of a name. */
+const linesWithQuotes = (text: string): number[] =>
+  text.split('\n').flatMap((line, index) => (line.includes('"') ? [index + 1] : []));
+
+/** Looked at before a run that may take minutes; nothing is made yet. */
+const unwritable = async (name: string, cwd: string): Promise<string[]> => {
+  const file = resolve(cwd, name);
+  try {
+    const there = await stat(file).catch(() => undefined);
+    if (there?.isDirectory()) return [`--json ${name} cannot be written: it is a folder, not a file`];
+    await access(there ? file : dirname(file), constants.W_OK);
+    return [];
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return [`--json ${name} cannot be written: ${code === 'ENOENT' ? 'there is no such folder' : fileTrouble(error)}`];
+  }
 };
 
 const checkProfile = (profile: string, weights: string | undefined, mistakes: Mistakes): void => {

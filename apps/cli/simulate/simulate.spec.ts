@@ -59,8 +59,28 @@ describe('simulate', () => {
   it('2 for a file that is not there, and for an inflation without GPUs', async () => {
     const absent = await runCli(['simulate', '--nodes', 'none.csv', '--jobs', 'none.csv'], { cwd: folder });
     expect(absent.code).toBe(2);
-    expect(absent.err).toContain('none.csv cannot be read');
+    expect(absent.err).toContain('none.csv cannot be read: there is no such file');
     const bare = await run('sn,cpu_milli,memory_mib\na,1,1\n', JOBS, '--inflate', '1.3');
     expect(bare).toMatchObject({ code: 2, err: 'error: --inflate goes by GPUs, and nodes.csv has none\n' });
+  });
+
+  it('2 before the run when the summary could not be written', async () => {
+    const nowhere = await run(NODES, JOBS, '--json', 'nowhere/x.json');
+    const said = 'error: --json nowhere/x.json cannot be written: there is no such folder\n';
+    expect(nowhere).toEqual({ code: 2, out: '', err: said });
+    expect((await run(NODES, JOBS, '--json', '.')).err).toContain('it is a folder, not a file');
+  });
+
+  it('1 when writing fails after it, the summary told all the same', async () => {
+    const ran = await run(NODES, JOBS, '--json', '/dev/full');
+    expect(ran.code).toBe(1);
+    expect(ran.out).toMatch(/placed: +2/);
+    expect(ran.err).toMatch(/^error: \/dev\/full could not be written: /);
+  });
+
+  it('2 for quotes in a trace, by line', async () => {
+    const ran = await run(NODES, `${JOBS}"z,1,1\n`);
+    const said = 'error: jobs.csv:5: quotes are not understood; write the cells without them\n';
+    expect(ran).toEqual({ code: 2, out: '', err: said });
   });
 });
