@@ -240,7 +240,7 @@ describe('the interface, held against rubbish', () => {
   });
 
   describe('GraphQL', () => {
-    const ask = async (query: string): Promise<{ code: string; message: string }> => {
+    const ask = async (query: unknown): Promise<{ code: string; message: string }> => {
       const { body } = await ada.request('POST', '/graphql', { query });
       const [error] = body.errors;
       return { code: error.extensions.code, message: error.message };
@@ -263,6 +263,39 @@ describe('the interface, held against rubbish', () => {
       expect(await ask(`mutation { cancelJob(id: "x", reason: "${'y'.repeat(2000)}") { id } }`)).toMatchObject({
         code: 'VALIDATION_FAILED',
       });
+    });
+
+    it.each([5, true, null, '5', 'true', 'null', '"x"', '[]', '{}', '{"kind":"Document","definitions":5}', {}, []])(
+      'takes %j for no operation',
+      async (query) => {
+        expect(await ask(query)).toMatchObject({ code: 'GRAPHQL_INVALID' });
+      },
+    );
+
+    it('says that an operation is nested too deeply', async () => {
+      const nested = (levels: number): string => `${'{a'.repeat(levels)}${'}'.repeat(levels)}`;
+      const deep = { code: 'GRAPHQL_INVALID', message: expect.stringContaining('nested too deeply') };
+      expect(await ask(nested(5000))).toMatchObject(deep);
+      expect(await ask(nested(50_000))).toMatchObject(deep);
+      expect(await ask(`{ job(id: ${'['.repeat(20_000)}${']'.repeat(20_000)}) }`)).toMatchObject(deep);
+      for (const levels of [9, 100, 1000]) expect(await ask(nested(levels))).toMatchObject({ code: 'GRAPHQL_INVALID' });
+    });
+
+    it('A-20 A-98 gives the queue page by page', async () => {
+      await submitted();
+      await submitted();
+      const page = async (cursor: string | null) => {
+        const query = 'query ($cursor: String) { queue(limit: 1, project: "demo", cursor: $cursor) { items next } }';
+        const { body } = await ada.request('POST', '/graphql', { query, variables: { cursor } });
+        return body.data.queue;
+      };
+      const first = await eventually(
+        () => page(null),
+        ({ next }) => next !== null,
+      );
+      const second = await page(first.next);
+      expect(second.items).toHaveLength(1);
+      expect(second.items[0].jobId).not.toBe(first.items[0].jobId);
     });
 
     it('lets a browser subscribe with its token in the address, and tells it nothing of other projects', async () => {

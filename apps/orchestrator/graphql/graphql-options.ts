@@ -7,7 +7,7 @@ import { toProblem } from '#contracts';
 import type { Problem } from '#contracts';
 import type { Clock } from '#kernel';
 import type { TokenVerifier } from '#platform/auth';
-import { bearerToken, problemOf } from '#platform/http';
+import { bearerToken, problemOf, ProblemException } from '#platform/http';
 import { limitFields } from './limit-fields.js';
 
 interface Asking {
@@ -33,6 +33,7 @@ export const graphqlOptions = (tokens: TokenVerifier, clock: Clock): MercuriusDr
   graphiql: false,
   queryDepth: DEEPEST,
   validationRules: [limitFields],
+  additionalRouteOptions: { preHandler: refuseJson },
   context: (request: FastifyRequest, reply: FastifyReply) => ({ request, reply }),
   errorFormatter: ({ data = null, errors }) => ({
     statusCode: 200,
@@ -49,6 +50,30 @@ export const graphqlOptions = (tokens: TokenVerifier, clock: Clock): MercuriusDr
     },
   },
 });
+
+/**
+ * The engine takes a query that is JSON for a syntax tree, unchecked: it breaks on one that is none, and GraphQL's own limits
+ * are not made for it. No text of GraphQL is JSON.
+ */
+const refuseJson = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+  const asked = [request.body, request.query].map((given) => (given as { query?: unknown } | null | undefined)?.query);
+  const wrong = asked.some((query) => query !== undefined && isJson(query));
+  done(
+    wrong
+      ? new ProblemException('GRAPHQL_INVALID', 'the query must be an operation in the language of GraphQL')
+      : undefined,
+  );
+};
+
+const isJson = (query: unknown): boolean => {
+  if (typeof query !== 'string') return true;
+  try {
+    JSON.parse(query);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** The token of a request; in the address only where a browser cannot send a header, which is the upgrade. */
 export const tokenOf = ({ headers, url = '/' }: Asking): string | undefined => {
@@ -67,8 +92,14 @@ const withProblems = (error: GraphQLError): readonly GraphQLError[] => {
   const cause = (error.originalError ?? error) as Error & { errors?: readonly GraphQLError[]; code?: string };
   if (!cause.code?.startsWith('MER_')) return [cause === error ? error : withProblem(error, problemOf(cause))];
   const mistakes = cause.errors?.length ? cause.errors : [error];
-  return mistakes.map((mistake) => withProblem(mistake, toProblem('GRAPHQL_INVALID', mistake.message)));
+  return mistakes.map((mistake) => withProblem(mistake, toProblem('GRAPHQL_INVALID', inWords(mistake))));
 };
+
+/** The parser calls itself for each level, and runs out of room before the bound on levels is looked at. */
+const inWords = (mistake: Error): string =>
+  mistake instanceof RangeError
+    ? `the operation is nested too deeply: a query has at most ${String(DEEPEST)} levels`
+    : mistake.message;
 
 const withProblem = (error: GraphQLError, problem: Problem): GraphQLError => {
   const { nodes, source, positions, path } = error;
