@@ -179,6 +179,43 @@ describe('explanations', () => {
     ]);
   });
 
+  it('A-88 tell a node that is ruled out for ever by what rules it out, not by what stopped it first', () => {
+    const world = new World();
+    world.node('lab-a', { inventory: { memory: 48 * GIB } });
+    world.onNode('lab-a', { type: 'NodeCordoned', data: { reason: 'lent to somebody', at: second(1) } });
+    const { decision } = world.plan(large);
+    expect(decision).toMatchObject({
+      outcome: 'rejected',
+      possible: 0,
+      wakesOn: ['NodeEnrolled', 'NodeInventoryChanged'],
+    });
+    expect(explainDecision(decision)).toEqual([
+      'Cannot be placed: none of 1 node can ever take it, unless the node or the job changes.',
+      'Why not: 1 node: not enough memory (asked 64 GiB, best 48 GiB; never)',
+      'Only NodeEnrolled, NodeInventoryChanged can change that.',
+    ]);
+    expect(JSON.stringify(decision)).not.toContain('lent');
+    expect(explainNode(world.request(large), world.cluster, { time: second(2) }, 'lab-a')).toMatchObject({
+      reasons: [
+        { reason: 'node.cordoned', has: 'lent to somebody', lifted: 'the cordon is ended' },
+        { reason: 'capacity.memory', never: true, lifted: 'a larger node comes' },
+      ],
+    });
+  });
+
+  it('A-88 do not call a miss near that a "never" behind it rules out', () => {
+    const world = new World();
+    world.node('lab-a', { inventory: { memory: 48 * GIB } });
+    world.onNode('lab-a', { type: 'NodeCordoned', data: { reason: 'disk', at: second(1) } });
+    world.node('lab-b', { inventory: { memory: 96 * GIB } });
+    world.onNode('lab-b', {
+      type: 'NodeWentOffline',
+      data: { lastSeenAt: second(1), reason: 'silent', at: second(2) },
+    });
+    const lines = explainDecision(world.plan(large).decision);
+    expect(lines.filter((line) => line.startsWith('Nearest miss'))).toEqual([]);
+  });
+
   it('A-88 say why a job waits, what came nearest and what would wake it', () => {
     const world = new World();
     world.node('lab-a', { inventory: { memory: 64 * GIB } });
@@ -186,7 +223,7 @@ describe('explanations', () => {
     world.reserve('j', 'lab-a', { memory: 16 * GIB });
     world.node('lab-b', { policy: { deny: { accounts: ['ana'] } } });
     expect(explainDecision(world.plan(large).decision)).toEqual([
-      'Waiting: none of 2 nodes can take it now, but not all are ruled out for ever.',
+      'Waiting: at 2026-01-01T00:00:00.000Z none of 2 nodes could take it, but not all are ruled out for ever.',
       'Why not: 1 node: the owner does not accept the account (asked ana; never)',
       'Why not: 1 node: not enough memory (asked 64 GiB, best 48 GiB; not now)',
       'Nearest miss: 1 node came as far as "not enough memory" (asked 64 GiB, best 48 GiB); passes when memory is freed.',

@@ -11,7 +11,7 @@ import { reasonDefinition, REASONS } from './filters/reasons.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
-export const ALGORITHM = 'placement/4';
+export const ALGORITHM = 'placement/5';
 
 /** How many of the ranked nodes a decision records. */
 export const RANKING_KEPT = 5;
@@ -67,6 +67,7 @@ const baseOf = (cluster: ClusterState, context: DecisionContext, { profile, ...l
   profileFrom: profile.from,
   weights: profile.weights,
   considered: look.considered,
+  possible: look.possible,
   eligible: look.eligible,
   filtered: look.filtered,
 });
@@ -86,11 +87,15 @@ const placed = (ranking: readonly RankedNode[], contract: Contract) => {
 const marginOf = (winner: RankedNode | undefined, runnerUp: RankedNode): number =>
   Math.max(0, Math.round(((winner?.score ?? 0) - runnerUp.score) * 1e9) / 1e9);
 
-const waiting = ({ considered, possible, filtered, wakesAt }: Look) => ({
-  outcome: (considered > 0 && possible === 0 ? 'rejected' : 'deferred') as DecisionOutcome,
-  wakesOn: wakesOnOf(filtered),
-  ...(Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
-});
+/** While each node says "never", only what lifts that can help: what merely frees a node cannot. */
+const waiting = ({ considered, possible, filtered, wakesAt }: Look) => {
+  const ruledOut = considered > 0 && possible === 0;
+  return {
+    outcome: (ruledOut ? 'rejected' : 'deferred') as DecisionOutcome,
+    wakesOn: wakesOnOf(ruledOut ? filtered.filter(({ never }) => never) : filtered),
+    ...(Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
+  };
+};
 
 /** Every type of event that can ever help a job which waits. */
 export const WAKING_EVENTS: ReadonlySet<string> = new Set([

@@ -19,7 +19,7 @@ export const explainDecision = (decision: Decision): string[] => {
         ...wakeLines(decision),
       ];
     case 'rejected':
-      return [rejectedLine(decision), ...funnelLines(decision, 'Why not'), ...wakeLines(decision)];
+      return [rejectedLine(decision), ...neverLines(decision), ...wakeLines(decision)];
     default:
       return unreachable(decision.outcome);
   }
@@ -65,16 +65,22 @@ const differences = (winner: RankedNode, runnerUp: RankedNode, weights: Weights)
     .map(({ factor, gain }) => `${factor} ${gain > 0 ? '+' : '−'}${Math.abs(gain).toFixed(3)}`);
 };
 
-const deferredLines = ({ considered }: Decision): string[] =>
+const deferredLines = ({ considered, time }: Decision): string[] =>
   considered === 0
     ? ['Waiting: no node has enrolled yet.']
-    : [`Waiting: none of ${plural(considered, 'node')} can take it now, but not all are ruled out for ever.`];
+    : [`Waiting: at ${time} none of ${plural(considered, 'node')} could take it, but not all are ruled out for ever.`];
 
 const rejectedLine = ({ considered }: Decision): string =>
   `Cannot be placed: none of ${plural(considered, 'node')} can ever take it, unless the node or the job changes.`;
 
 const funnelLines = ({ filtered }: Decision, title: string): string[] =>
   filtered.filter(({ nodes }) => nodes > 0).map((reason) => `${title}: ${reasonLine(reason)}`);
+
+/** Every node has one of these at least, be it behind a reason that would pass; so the counts may add up to more. */
+const neverLines = ({ filtered }: Decision): string[] =>
+  filtered
+    .filter(({ never }) => never)
+    .map((reason) => `Why not: ${reasonLine({ ...reason, nodes: reason.nodes + reason.also, also: 0 })}`);
 
 /** `2 nodes: not enough memory (asked 64 GiB, best 48 GiB; never)`. */
 const reasonLine = (reason: FilteredReason): string => {
@@ -94,9 +100,15 @@ const comparedValues = ({ asked, best }: FilteredReason): string =>
     .filter((part) => part !== '')
     .join(', ');
 
-/** Reasons are in the order of the filters, so the last that may pass stopped the nodes that came furthest. */
-const nearestMiss = ({ filtered }: Decision): string[] => {
-  const reason = filtered.findLast(({ never, nodes }) => !never && nodes > 0);
+/**
+ * Reasons are in the order of the filters, so the last that may pass stopped the nodes that came furthest; unless these may
+ * all be among the nodes that a "never" behind it rules out.
+ */
+const nearestMiss = ({ filtered, eligible, possible }: Decision): string[] => {
+  const passing = filtered.filter(({ never, nodes }) => !never && nodes > 0);
+  const stopped = passing.reduce((sum, { nodes }) => sum + nodes, 0);
+  const ruledOut = possible === undefined ? 0 : stopped - (possible - eligible);
+  const reason = passing.findLast(({ nodes }) => nodes > ruledOut);
   if (!reason) return [];
   const compared = comparedValues(reason);
   const lifted = reasonDefinition(reason.reason)?.lifted;

@@ -10,7 +10,7 @@ import { demandOf } from './demand.js';
 import { NEVER, PASS } from './filters/check.js';
 import type { Check, Offer, RequestCheck } from './filters/check.js';
 import { REASONS } from './filters/reasons.js';
-import type { ReasonCode } from './filters/reasons.js';
+import type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
 import { checksOfAll, checksOfEach } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
 import { preferenceLift } from './scores/preferences.js';
@@ -67,18 +67,16 @@ export const explainNode = (
   return eligible(request, cluster, node, at);
 };
 
-const requestReason = ({ code, asked, offer }: RequestCheck): NodeReason => ({
-  ...reasonOfCode(code, asked, offer),
-  never: false,
-});
+const requestReason = ({ code, asked, offer }: RequestCheck): NodeReason => reasonOfCode(code, false, asked, offer);
 
-const reasonOfCode = (code: ReasonCode, asked: string | undefined, has: Offer): Omit<NodeReason, 'never'> => {
-  const { side, description, lifted, unit } = REASONS[code];
+const reasonOfCode = (code: ReasonCode, never: boolean, asked: string | undefined, has: Offer): NodeReason => {
+  const { side, description, lifted, liftedForEver, unit }: ReasonDefinition = REASONS[code];
   return {
     reason: code,
     side,
+    never,
     description,
-    lifted,
+    lifted: never ? (liftedForEver ?? lifted) : lifted,
     ...(asked === undefined ? {} : { asked }),
     ...(has === undefined ? {} : { has: formatValue(unit, has) }),
   };
@@ -87,8 +85,7 @@ const reasonOfCode = (code: ReasonCode, asked: string | undefined, has: Offer): 
 const reasonOf = (check: Check, node: ClusterNode, at: Millis): NodeReason => {
   const until = check.until(node, at);
   return {
-    ...reasonOfCode(check.code, check.asked, check.offer(node, at)),
-    never: check.test(node, at) === NEVER,
+    ...reasonOfCode(check.code, check.test(node, at) === NEVER, check.asked, check.offer(node, at)),
     ...(until === undefined ? {} : { until: toInstant(until) }),
   };
 };

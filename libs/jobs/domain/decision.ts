@@ -60,6 +60,8 @@ export interface Decision {
   readonly weights: Weights;
   readonly outcome: DecisionOutcome;
   readonly considered: number;
+  /** Nodes without a "never" among their reasons, the eligible ones too. Absent in records from before it was kept. */
+  readonly possible?: number;
   readonly eligible: number;
   readonly filtered: readonly FilteredReason[];
   /** Best first, at most the top five; earlier records have up to ten. */

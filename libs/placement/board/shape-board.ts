@@ -5,6 +5,7 @@ import type { ClusterNode, ClusterState } from '../cluster/state.js';
 import { stepStart } from '../cluster/steps.js';
 import { PASS } from '../filters/check.js';
 import type { Check, Offer } from '../filters/check.js';
+import { REASONS } from '../filters/reasons.js';
 import { checksOfEach } from '../filters/stages.js';
 import type { PlacementRequest } from '../request.js';
 import { profileOf } from '../scores/profiles.js';
@@ -183,6 +184,7 @@ export class ShapeBoard {
     for (const reason of this.patterns.list[before]?.places ?? []) this.best.left(reason, place);
     for (const reason of this.patterns.list[now]?.places ?? []) {
       const check = checks[reason >> 1] as Check;
+      if (REASONS[check.code].better === 'own') continue;
       this.best.offered(reason, check.code, place, check.offer(node, at));
     }
   }

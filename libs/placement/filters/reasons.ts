@@ -13,12 +13,17 @@ export interface ReasonDefinition {
   readonly description: string;
   /** How it stops being so, for people. */
   readonly lifted: string;
+  /** The same where it is "never"; absent where that makes no difference. */
+  readonly liftedForEver: string | undefined;
   /** Events that may lift it. */
   readonly wakesOn: readonly EventType[];
   /** Of the values compared. */
   readonly unit: Unit;
-  /** Which of two offers comes nearer; text has no better or worse and takes the first in alphabetical order. */
-  readonly better: 'higher' | 'lower';
+  /**
+   * Which of two offers comes nearer; text has no better or worse and takes the first in alphabetical order. What is `own`
+   * tells of its node alone (why its owner cordoned it, say): it is neither compared nor told with the counts.
+   */
+  readonly better: 'higher' | 'lower' | 'own';
 }
 
 const define = (
@@ -27,8 +32,13 @@ const define = (
   unit: Unit,
   description: string,
   lifted: string,
-  better: 'higher' | 'lower' = 'higher',
-): ReasonDefinition => ({ side, description, lifted, wakesOn, unit, better });
+  better: ReasonDefinition['better'] = 'higher',
+  liftedForEver?: string,
+): ReasonDefinition => ({ side, description, lifted, liftedForEver, wakesOn, unit, better });
+
+/** Shortages: what is freed helps, unless the whole node would be too small. */
+const room = (unit: Unit, description: string, lifted: string): ReasonDefinition =>
+  define('job', ROOM, unit, description, lifted, 'higher', 'a larger node comes');
 
 const PROJECT = ['ProjectConfigured'] as const;
 const QUOTA = ['ProjectConfigured', 'CapacityReleased'] as const;
@@ -83,7 +93,7 @@ export const REASONS = {
   ),
   'policy.institution': define(
     'owner',
-    POLICY,
+    [...POLICY, ...PROJECT],
     'text',
     "the owner does not accept the job's institution",
     'the owner changes the policy',
@@ -116,20 +126,32 @@ export const REASONS = {
     "the job's estimate is longer than the owner accepts, or unknown",
     'the owner changes the policy',
   ),
-  'policy.window': define('owner', POLICY, 'text', "outside the owner's time windows", 'a window opens'),
+  'policy.window': define(
+    'owner',
+    POLICY,
+    'text',
+    "outside the owner's time windows",
+    'a window opens',
+    'higher',
+    'the owner changes the windows',
+  ),
   'policy.window-remaining': define(
     'owner',
     POLICY,
     'seconds',
     'the open time window ends before the job would',
     'the next window opens',
+    'higher',
+    'the owner changes the windows',
   ),
   'policy.max-share': define(
     'owner',
-    [...POLICY, 'CapacityReleased'],
+    [...POLICY, ...ROOM],
     'milli',
     "the project's share of the node is used up",
     'a job of the project on the node ends',
+    'higher',
+    'the owner changes the share, or a larger node comes',
   ),
   'budget.price': define(
     'job',
@@ -147,8 +169,8 @@ export const REASONS = {
     'the owner changes the price',
   ),
   'node.offline': define('system', ['NodeWentOnline'], 'text', 'offline', 'the node comes back'),
-  'node.draining': define('system', ['NodeUncordoned'], 'text', 'draining', 'the drain is ended'),
-  'node.cordoned': define('system', ['NodeUncordoned'], 'text', 'cordoned', 'the cordon is ended'),
+  'node.draining': define('system', ['NodeUncordoned'], 'text', 'draining', 'the drain is ended', 'own'),
+  'node.cordoned': define('system', ['NodeUncordoned'], 'text', 'cordoned', 'the cordon is ended', 'own'),
   'node.excluded': define('system', [], 'text', 'did not answer this job lately', 'the exclusion is over'),
   'node.set-aside': define(
     'system',
@@ -156,6 +178,7 @@ export const REASONS = {
     'count',
     'did not take several jobs in a row',
     'its pause is over and no other job tries it, or it confirms one',
+    'own',
     'lower',
   ),
   'node.probation': define(
@@ -202,10 +225,10 @@ export const REASONS = {
     "the node's labels change",
   ),
   'data.unreachable': define('job', INVENTORY, 'text', 'an input cannot be fetched there', "the node's labels change"),
-  'capacity.cpu': define('job', ROOM, 'milli', 'not enough CPU', 'CPU is freed'),
-  'capacity.memory': define('job', ROOM, 'bytes', 'not enough memory', 'memory is freed'),
-  'capacity.disk': define('job', ROOM, 'bytes', 'not enough disk', 'disk is freed'),
-  'capacity.io-slots': define('job', ROOM, 'count', 'not enough I/O slots', 'I/O slots are freed'),
+  'capacity.cpu': room('milli', 'not enough CPU', 'CPU is freed'),
+  'capacity.memory': room('bytes', 'not enough memory', 'memory is freed'),
+  'capacity.disk': room('bytes', 'not enough disk', 'disk is freed'),
+  'capacity.io-slots': room('count', 'not enough I/O slots', 'I/O slots are freed'),
   'capacity.gpu-count': define('job', ROOM, 'count', 'not enough GPUs', 'a node with more GPUs comes'),
   'capacity.gpu-model': define(
     'job',

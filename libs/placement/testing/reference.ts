@@ -17,7 +17,7 @@ import { formatValue } from '../units.js';
 
 /* What a decision must say, worked out node by node without remembering anything: what the boards have to come to. */
 
-type Expected = Pick<Decision, 'considered' | 'eligible' | 'filtered' | 'ranking' | 'wakesAt'>;
+type Expected = Pick<Decision, 'considered' | 'possible' | 'eligible' | 'filtered' | 'ranking' | 'wakesAt'>;
 
 export const referenceDecision = (
   request: PlacementRequest,
@@ -36,6 +36,7 @@ export const referenceDecision = (
   );
   return {
     considered: nodes.length,
+    possible: nodes.filter((node) => checks.every((check) => check.test(node, at) !== NEVER)).length,
     eligible: eligible.length,
     filtered: nodes.length === 0 ? [] : [...ofRequest, ...reasonsOf(checks, nodes, failing.length === 0, at)],
     ranking: rank(request, eligible, cluster.mix, at).slice(0, 5),
@@ -63,7 +64,8 @@ const reasonsOf = (
       });
       const before = checks.slice(0, index);
       const primary = first ? having.filter((node) => before.every((other) => other.test(node, at) === PASS)) : [];
-      const best = having
+      const compared = REASONS[check.code].better === 'own' ? [] : having;
+      const best = compared
         .map((node) => check.offer(node, at))
         .reduce((l, r) => betterOffer(check.code, l, r), undefined);
       return having.length === 0 ? [] : [reason(check, never, primary.length, having.length - primary.length, best)];

@@ -204,7 +204,7 @@ describe('an evaluation', () => {
     for (const jobId of ['j4', 'j5']) await world.submit(jobId, CORE);
     await world.time.advanceAsync(10);
     const [decision] = world.events('job-j4', 'PlacementDecided');
-    expect(decision?.data).toMatchObject({ outcome: 'deferred', filtered: [{ reason: 'node.set-aside', best: '3' }] });
+    expect(decision?.data).toMatchObject({ outcome: 'deferred', filtered: [{ reason: 'node.set-aside' }] });
     world.seen.set('n1', world.time.now() + 60_000);
     await world.time.advanceAsync(29_900);
     expect(world.events('job-j4', 'ExecutionReserved')).toHaveLength(0);
