@@ -275,6 +275,20 @@ describe('waiting work is woken by what can help it', () => {
     await answer('a', { kind: 'placed' });
     expect(overlooked).toBe(1);
   });
+
+  it('what the sweep asked for and a fault delayed is no find of the sweep: what helps may have come meanwhile', async () => {
+    const world = new SchedulingWorld({ options: { sweepInterval: 300_000 } });
+    let overlooked = 0;
+    world.observer.overlooked = () => (overlooked += 1);
+    const { answer, submit } = await scripted(world);
+    await submit('a');
+    await answer('a', WAITING);
+    await world.time.advanceAsync(300_000);
+    await answer('a', new Error('the store is away'));
+    await world.time.advanceAsync(1_000);
+    await answer('a', { kind: 'placed' });
+    expect(overlooked).toBe(0);
+  });
 });
 
 describe('projects share what there is', () => {

@@ -246,7 +246,9 @@ export class Scheduler {
       this.parts.log.warn({ jobId, err: error }, 'evaluation failed, it is tried again');
       this.leave(jobId);
       const span = Math.min(FAULT_DELAY.most, FAULT_DELAY.first * 2 ** (count - 1));
-      this.delayed.after(jobId, span, () => this.wake(jobId, trigger));
+      // No longer the sweep's find: what came meanwhile may be what helps, and it asks for no job that is delayed.
+      const next = trigger === SWEEP ? 'FaultEnded' : trigger;
+      this.delayed.after(jobId, span, () => this.wake(jobId, next));
       return undefined;
     }
   }
