@@ -497,6 +497,18 @@ describe('the interface, held against rubbish', () => {
     });
   });
 
+  it('R-04 a drain whose deadline is over is refused, and changes nothing', async () => {
+    await enrolled('stays');
+    const { status, body } = await operator.request('POST', '/nodes/stays/drain', { deadline: '2020-01-01T00:00:00Z' });
+    expect([status, body.errors[0].pointer]).toEqual([422, '/deadline']);
+    const node = await eventually(
+      () => operator.request('GET', '/nodes/stays'),
+      (answer) => answer.status === 200,
+    );
+    expect(node.body).toMatchObject({ draining: null });
+    await operator.post('/nodes/stays/drain', { deadline: '2100-01-01T00:00:00Z' });
+  });
+
   describe('the log', () => {
     const follow = async (query: string, headers: Record<string, string> = {}): Promise<string> => {
       const authorization = `Bearer ${await operator.token}`;

@@ -12,6 +12,7 @@ import {
   Roles,
   answered,
   ifMatch,
+  invalid,
   parsed,
   readQuery,
 } from '#platform/http';
@@ -113,7 +114,10 @@ export class NodesController {
     @CurrentCaller() caller: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    return this.run(nodeId, { type: 'DrainNode', ...parsed(parseDrain(body)), at: this.now() }, caller, reply);
+    const { reason, deadline } = parsed(parseDrain(body));
+    const at = this.now();
+    if (deadline !== undefined && deadline <= at) throw invalid([inThePast(deadline)]);
+    return this.run(nodeId, { type: 'DrainNode', reason, ...(deadline && { deadline }), at }, caller, reply);
   }
 
   private async run(
@@ -140,3 +144,10 @@ export class NodesController {
     return toInstant(this.clock.now());
   }
 }
+
+/** It would stop at once what runs, which whoever mistypes a date does not mean. */
+const inThePast = (deadline: string): Parameters<typeof invalid>[0][number] => ({
+  pointer: '/deadline',
+  code: 'OUT_OF_RANGE',
+  message: `must be in the future, not ${deadline}`,
+});
