@@ -101,8 +101,17 @@ describe('the interface, held against rubbish', () => {
 
     it('of parts of a job that are not there', async () => {
       const id = await submitted();
+      expect(await code(ada.request('GET', `/jobs/${id}/decisions/99`))).toBe('404 DECISION_NOT_FOUND');
       for (const number of ['abc', '0', '-1', '1.5', '99999999999']) {
-        expect(await code(ada.request('GET', `/jobs/${id}/decisions/${number}`))).toBe('404 DECISION_NOT_FOUND');
+        const { status, body } = await ada.request('GET', `/jobs/${id}/decisions/${number}`);
+        expect([status, body.errors[0]]).toEqual([422, expect.objectContaining({ pointer: '/number' })]);
+        expect(body.detail).toContain(`"${number}"`);
+      }
+      for (const query of ['node=a&node=b', 'node=', 'nod=a', 'node=%00']) {
+        expect([query, await code(ada.request('GET', `/jobs/${id}/decisions/1?${query}`))]).toEqual([
+          query,
+          '422 VALIDATION_FAILED',
+        ]);
       }
       for (const name of ['x', '__proto__', 'constructor']) {
         expect(await code(ada.request('GET', `/jobs/${id}/logs?execution=${name}`))).toBe('404 EXECUTION_UNKNOWN');

@@ -9,7 +9,7 @@ import { EVENT_STORE } from '#platform/ports';
 import { jobStream } from '../domain/events.js';
 import { liveExecutions } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
-import { JobListQuery, QueueQuery, sinceOf } from './dto/index.js';
+import { JobListQuery, QueueQuery, readDecision, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
@@ -78,12 +78,13 @@ export class JobViewsController {
   @ApiOperation({ summary: 'One decision, with the explanation in words' })
   async decision(
     @Param('id') jobId: string,
-    @Param('number') number: string,
+    @Param('number') given: string,
     @CurrentCaller() caller: Caller,
-    @Query('node') node?: string,
+    @Query() query: unknown,
   ): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
-    return this.explanations.decision(state, caller, numberOf(number), node);
+    const { number, node } = readDecision(given, query);
+    return this.explanations.decision(state, caller, number, node);
   }
 
   @Get('jobs/:id/executions')
@@ -126,9 +127,6 @@ export class JobViewsController {
     return { items, next: null };
   }
 }
-
-/** Decisions count from 1; what is no number names none. */
-const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);
 
 /** An event as auditors get it: exactly what is stored, 64-bit numbers as text. */
 export const rawEvent = ({

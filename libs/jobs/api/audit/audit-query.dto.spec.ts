@@ -42,4 +42,16 @@ describe('what an audit asks for', () => {
     expect(mistakes(() => readWhatIf({ weights: none }))).toEqual(['/weights must not all be 0']);
     expect(mistakes(() => readRange({ from: '9', to: '3' }))).toEqual(['/to must not be before from, which is 9']);
   });
+
+  it('refuses positions before the first and conditions left empty', () => {
+    for (const from of ['-1', '-3']) {
+      expect(mistakes(() => readRange({ from }))).toEqual([`/from must be a position of the log, not "${from}"`]);
+    }
+    expect(mistakes(() => readRange({ job: '', from: '', to: '' })).map((one) => one.split(' ')[0])).toEqual([
+      '/job',
+      '/from',
+      '/to',
+    ]);
+    expect(readRange({ job: null, from: undefined })).toEqual({ jobId: undefined, after: undefined, upTo: undefined });
+  });
 });

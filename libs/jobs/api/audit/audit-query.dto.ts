@@ -18,7 +18,7 @@ import {
 import type { Fault, InputClass, Rule } from '#platform/validation';
 import type { DecisionRange } from '#scheduling';
 
-const position = text({ max: 20, form: /^(?:-1|\d{1,19})$/, says: 'a position of the log' });
+const position = text({ max: 20, form: /^\d{1,19}$/, says: 'a position of the log' });
 
 class RangeQuery {
   @Optional(identifier)
@@ -84,9 +84,7 @@ export const readWhatIf = (query: unknown): AskedWhatIf => {
 };
 
 const read = <Query extends object>(type: InputClass<Query>, query: unknown) => {
-  const given = Object.entries(query ?? {}).filter(
-    ([, value]) => value !== '' && value !== undefined && value !== null,
-  );
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   return plain(parsed(validateInput(type, Object.fromEntries(given))));
 };
 

@@ -1,5 +1,15 @@
-import { limitText, ListQuery } from '#platform/http';
-import { choice, first, instantOf, instantRule, Optional, text } from '#platform/validation';
+import { limitText, ListQuery, parsed } from '#platform/http';
+import {
+  choice,
+  first,
+  instantOf,
+  instantRule,
+  Optional,
+  plain,
+  Required,
+  text,
+  validateInput,
+} from '#platform/validation';
 import type { Rule } from '#platform/validation';
 import type { JobStateName } from '../../domain/state.js';
 
@@ -55,6 +65,22 @@ export class QueueQuery {
   @Optional(word)
   project?: string;
 }
+
+const decisionNumber = text({ max: 200, form: /^[1-9]\d{0,8}$/, says: 'the number of a decision, 1 to 999999999' });
+
+class DecisionQuery {
+  @Required(decisionNumber)
+  number!: string;
+
+  @Optional(word)
+  node?: string;
+}
+
+/** Which decision, and about which node. Throws the problem that names every mistake. */
+export const readDecision = (number: string, query: unknown): { number: number; node?: string } => {
+  const { number: checked, node } = plain(parsed(validateInput(DecisionQuery, { ...(query ?? {}), number })));
+  return { number: Number(checked), ...(node !== undefined && { node }) };
+};
 
 /** The checked `since` as an instant. */
 export const sinceOf = ({ since: given }: Pick<JobListQuery, 'since'>): { since?: string } =>
