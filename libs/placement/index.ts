@@ -30,6 +30,7 @@ export type {
   ProjectUsage,
 } from './cluster/state.js';
 export { FAILURE_WEIGHTS } from './cluster/track-record.js';
+export { demandKey } from './board/shape-key.js';
 export { chooseContract } from './contract.js';
 export { mayChangeAnswer } from './could-take.js';
 export type { StatedReasons } from './could-take.js';

@@ -41,11 +41,7 @@ export class BestOffers {
   offered(place: number, code: ReasonCode, node: number, offer: Offer): void {
     if (offer === undefined) return;
     const known = this.best[place];
-    if (known !== undefined && (known === offer || betterOffer(code, known, offer) !== offer)) {
-      if (known === offer) this.found(place, node, offer);
-      return;
-    }
-    this.found(place, node, offer);
+    if (known === undefined || betterOffer(code, known, offer) === offer) this.found(place, node, offer);
   }
 
   /** A node has the reason no more, or may offer another thing for it. */

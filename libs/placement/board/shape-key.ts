@@ -5,31 +5,41 @@ import type { PlacementRequest } from '../request.js';
 
 /**
  * Requests with the same key are asked the same of every node and score it alike: everything that checks and scores read is
- * in here, but for what a request says of single nodes (see `namedNodes`) and of its project's quota.
+ * in here, but for what a request says of single nodes (see `namedPlaces`) and of its project's quota.
  */
 export const shapeKey = (request: PlacementRequest, cluster: ClusterState): string =>
   JSON.stringify([request.account, request.project, institutionOf(request, cluster)]) + keyOfSpec(request.spec);
 
-const keys = new WeakMap<JobSpec, string>();
+/** A key made once for each spec, remembered by its identity; a spec never changes. */
+const remembered = (make: (spec: JobSpec) => string): ((spec: JobSpec) => string) => {
+  const keys = new WeakMap<JobSpec, string>();
+  return (spec) => {
+    const known = keys.get(spec);
+    if (known !== undefined) return known;
+    const made = make(spec);
+    keys.set(spec, made);
+    return made;
+  };
+};
 
-const keyOfSpec = (spec: JobSpec): string => {
-  const known = keys.get(spec);
-  if (known !== undefined) return known;
-  const made = JSON.stringify([
+/** The same for specs of which filters compare the same, whatever their scores would be. */
+export const demandKey = remembered((spec) =>
+  JSON.stringify([
     spec.type,
     spec.application,
     spec.packages,
     spec.architecture,
     spec.constraints,
-    spec.preferences,
     spec.resources,
     spec.batch,
     spec.estimate,
     spec.budget,
-    spec.inputs.map(({ source, size }) => [source, size]),
-    spec.profile,
-    spec.weights,
-  ]);
-  keys.set(spec, made);
-  return made;
-};
+    spec.inputs.map(({ source }) => source),
+  ]),
+);
+
+const keyOfSpec = remembered(
+  (spec) =>
+    demandKey(spec) +
+    JSON.stringify([spec.preferences, spec.inputs.map(({ size }) => size), spec.profile, spec.weights]),
+);

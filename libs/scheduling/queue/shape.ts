@@ -1,5 +1,6 @@
 import { toMillis } from '#kernel';
 import type { Millis } from '#kernel';
+import { demandKey } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
 
 /**
@@ -8,27 +9,15 @@ import type { ClusterJob, ClusterState } from '#placement';
  * that it leaves out at this time, the nodes where a daemon has its instance, and whether it holds anything, so that its
  * project's quota of jobs counts it already.
  */
-export const shapeOf = (job: ClusterJob, cluster: ClusterState, at: Millis): string => {
-  const { spec } = job;
-  return JSON.stringify([
+export const shapeOf = (job: ClusterJob, cluster: ClusterState, at: Millis): string =>
+  JSON.stringify([
     job.account,
     job.project,
     job.institution,
-    spec.type,
-    spec.application,
-    spec.packages,
-    spec.architecture,
-    spec.constraints,
-    spec.resources,
-    spec.batch,
-    spec.estimate,
-    spec.budget,
-    spec.inputs.map(({ source }) => source),
     [...job.exclusions].filter(([, until]) => toMillis(until) > at),
-    spec.type === 'daemon' ? job.id : '',
+    job.spec.type === 'daemon' ? job.id : '',
     holdsAny(job, cluster),
-  ]);
-};
+  ]) + demandKey(job.spec);
 
 const holdsAny = (job: ClusterJob, { usage }: ClusterState): boolean =>
   usage.get(job.project)?.jobs.has(job.id) === true;
