@@ -124,6 +124,7 @@ export interface VerificationSummary {
   readonly verified: number;
   readonly otherVersion: number;
   readonly differing: number;
+  /** Versions of algorithm and weights that the server cannot repeat, with their decisions. */
   readonly versions: Readonly<Record<string, number>>;
 }
 
@@ -148,7 +149,7 @@ interface ChangeTally {
 }
 
 export interface WhatIfSummary extends ChangeTally {
-  /** Of another profile than asked for, or of another version of the algorithm. */
+  /** Not compared: of another profile than asked for, of another version, or without its job. */
   readonly passedOver: number;
   readonly byProject: Readonly<Record<string, ChangeTally>>;
   readonly byApplication: Readonly<Record<string, ChangeTally>>;

@@ -1,53 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { ChangedDecision, DifferingDecision, VerificationSummary, WhatIfSummary } from '#contracts';
 import { verifyDecision, withOtherWeights } from '#scheduling';
 import type { DecisionPoint, DecisionRange, Difference, OtherWeights } from '#scheduling';
 import { DecisionAudit } from './decision-audit.js';
 import type { AuditReader } from './decision-audit.js';
 
-/** A decision that does not derive: where record and derivation are not the same. */
-export interface DifferingDecision {
-  readonly jobId: string;
-  readonly number: number;
-  readonly position: string;
-  /** The first of them; `more` counts the rest. */
-  readonly differences: readonly Difference[];
-  readonly more: number;
-}
-
-export interface VerificationSummary {
-  readonly verified: number;
-  readonly otherVersion: number;
-  readonly differing: number;
-  /** Versions of algorithm and weights that this program cannot repeat, with their decisions. */
-  readonly versions: Readonly<Record<string, number>>;
-}
-
-/** A decision that other weights would have made otherwise. */
-export interface ChangedDecision {
-  readonly jobId: string;
-  readonly number: number;
-  readonly position: string;
-  readonly time: string;
-  readonly project: string;
-  readonly application: string | null;
-  readonly profile: string;
-  readonly winner: string;
-  readonly margin: number | null;
-  readonly otherWinner: string;
-  readonly otherMargin: number | null;
-}
-
-export interface Tally {
-  readonly considered: number;
-  readonly changed: number;
-}
-
-export interface WhatIfSummary extends Tally {
-  /** Not compared: of another profile than asked for, of another version, or without its job. */
-  readonly passedOver: number;
-  readonly byProject: Readonly<Record<string, Tally>>;
-  readonly byApplication: Readonly<Record<string, Tally>>;
-}
+type Tally = WhatIfSummary['byProject'][string];
 
 /** Told of what is found, one by one. */
 export interface Finder<Found> extends AuditReader {
