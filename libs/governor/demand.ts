@@ -1,3 +1,4 @@
+import { toMilli } from '#kernel';
 import type { GpuRequest } from '#jobs';
 import type { GrantedGpu } from '#nodes';
 import type { Estimate } from './estimate.js';
@@ -43,10 +44,6 @@ export interface Demand {
 }
 
 export const WHOLE = 1000;
-
-export const toMilli = (value: number): number => Math.round(value * 1000);
-
-export const fromMilli = (milli: number): number => milli / 1000;
 
 export const demandOf = ({ resources, batch, devices }: Estimate): Demand => ({
   cpu: toMilli(resources.cpu),

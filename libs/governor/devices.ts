@@ -1,6 +1,6 @@
 import type { GrantedGpu } from '#nodes';
-import { byText } from '#kernel';
-import { fromMilli, WHOLE } from './demand.js';
+import { byText, fromMilli } from '#kernel';
+import { WHOLE } from './demand.js';
 import type { DevicePart, GpuDemand } from './demand.js';
 import type { Device } from './machine.js';
 

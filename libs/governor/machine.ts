@@ -1,5 +1,6 @@
+import { toMilli } from '#kernel';
 import type { Contract, Inventory } from '#nodes';
-import { partsOf, toMilli } from './demand.js';
+import { partsOf } from './demand.js';
 
 /** What there is to be granted, in the units of an inventory: cores, bytes, slots, devices. */
 export type Capacity = Pick<Inventory, 'cpu' | 'memory' | 'disk' | 'ioSlots' | 'gpus'>;

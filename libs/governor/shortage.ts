@@ -1,5 +1,6 @@
+import { fromMilli } from '#kernel';
 import type { Demand, DevicePart, GpuDemand } from './demand.js';
-import { fromMilli, memoryFor, WHOLE } from './demand.js';
+import { memoryFor, WHOLE } from './demand.js';
 import { hasRoom, isOfModel, lacks } from './devices.js';
 import type { Device, Machine } from './machine.js';
 

@@ -1,6 +1,7 @@
+import { fromMilli } from '#kernel';
 import type { Rejection } from '#kernel';
 import type { Contract, GrantedGpu } from '#nodes';
-import { fromMilli, memoryFor } from './demand.js';
+import { memoryFor } from './demand.js';
 import type { Demand } from './demand.js';
 import { chooseDevices, fullest, hasPart, itemsOnDevices, lacks } from './devices.js';
 import type { DeviceChoice } from './devices.js';

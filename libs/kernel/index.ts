@@ -5,6 +5,7 @@ export { FakeTime } from './fake-time.js';
 export { Heap } from './heap.js';
 export { plusSeconds, toInstant, toMillis } from './instant.js';
 export type { Instant } from './instant.js';
+export { fromMilli, toMilli } from './milli.js';
 export { byText, hash32 } from './order.js';
 export type { Clock, Ids, Millis, Random, Timer, Timers } from './ports.js';
 export { countingIds, seededRandom } from './random.js';

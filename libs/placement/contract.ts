@@ -1,3 +1,4 @@
+import { fromMilli } from '#kernel';
 import type { Contract } from '#nodes';
 import type { JobMix } from './cluster/mix.js';
 import type { ClusterNode } from './cluster/state.js';
@@ -5,7 +6,6 @@ import { memoryFor } from './demand.js';
 import type { Demand, GpuDemand } from './demand.js';
 import { chooseDevices } from './devices.js';
 import { grantedMemory, hasRoom, isOfModel, itemsThatFit } from './gpu.js';
-import { fromMilli } from './units.js';
 
 /**
  * How many items of a batch the node can take now: as many as were asked for, or fewer when memory is short, by the node's

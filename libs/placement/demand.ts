@@ -1,10 +1,10 @@
+import { toMilli } from '#kernel';
 import type { JobSpec, Preference, SoftwareRequirement } from '#jobs';
 import { foldArchitecture } from './requirements/architecture-name.js';
 import { parseConstraint } from './requirements/constraint.js';
 import type { Constraint } from './requirements/constraint.js';
 import { parseVersionRange } from './requirements/version-range.js';
 import type { VersionRange } from './requirements/version-range.js';
-import { toMilli } from './units.js';
 
 /** A requirement on software, read. `range` is absent when any known version will do, `unreadable` when none ever can. */
 export interface SoftwareDemand {

@@ -1,7 +1,7 @@
+import { fromMilli } from '#kernel';
 import type { Price } from '#nodes';
 import { memoryFor } from './demand.js';
 import type { Demand } from './demand.js';
-import { fromMilli } from './units.js';
 
 const GIB = 1024 ** 3;
 

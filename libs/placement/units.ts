@@ -1,13 +1,9 @@
-/**
+import { fromMilli } from '#kernel';
+
+/*
  * Amounts are held as whole numbers, so that sums are exact whatever the order: cores and GPU shares in thousandths,
  * memory and disk in bytes, durations in seconds.
  */
-const MILLI = 1000;
-
-/** Cores or a share as whole thousandths: 0.1 + 0.2 is 300, not 0.30000000000000004. */
-export const toMilli = (amount: number): number => Math.round(amount * MILLI);
-
-export const fromMilli = (milli: number): number => milli / MILLI;
 
 /** The kinds of value that a reason compares; each has one way to be written and one way to be the better of two. */
 export type Unit = 'bytes' | 'milli' | 'count' | 'seconds' | 'money' | 'version' | 'text';
@@ -52,6 +48,6 @@ export const formatValue = (unit: Unit, value: number | string): string => {
   if (typeof value === 'string') return value;
   if (unit === 'bytes') return formatBytes(value);
   if (unit === 'seconds') return formatSeconds(value);
-  if (unit === 'milli') return String(Math.max(0, value) / MILLI);
+  if (unit === 'milli') return String(fromMilli(Math.max(0, value)));
   return short(Math.max(0, value));
 };

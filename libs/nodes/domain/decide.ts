@@ -1,4 +1,4 @@
-import { accept, reject, unreachable } from '#kernel';
+import { accept, reject, toMilli, unreachable } from '#kernel';
 import type { Decider, Decision } from '#kernel';
 import type {
   DrainNode,
@@ -12,7 +12,7 @@ import type {
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
 import { latencyClassOf } from './latency.js';
-import { freeCapacity, projectShareMilli, shortages, toMilli } from './ledger.js';
+import { freeCapacity, projectShareMilli, shortages } from './ledger.js';
 import type { Shortage } from './ledger.js';
 import { absentNode } from './state.js';
 import type { NodeState } from './state.js';

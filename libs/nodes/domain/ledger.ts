@@ -1,3 +1,4 @@
+import { toMilli } from '#kernel';
 import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
 import type { Policy } from './policy.js';
@@ -15,8 +16,6 @@ export interface FreeCapacity {
   readonly ioSlots: number;
   readonly gpus: Readonly<Record<string, { readonly shareMilli: number; readonly memory: number }>>;
 }
-
-export const toMilli = (value: number): number => Math.round(value * 1000);
 
 /** Everything that the node has. */
 export const totalCapacity = (inventory: Inventory): FreeCapacity => ({

@@ -1,4 +1,4 @@
-import { toMilli } from '../domain/ledger.js';
+import { toMilli } from '#kernel';
 import type { Contract } from '../domain/contract.js';
 import type { FreeCapacity } from '../domain/ledger.js';
 

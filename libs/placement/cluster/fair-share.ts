@@ -1,6 +1,6 @@
+import { toMilli } from '#kernel';
 import type { Millis } from '#kernel';
 import type { Contract } from '#nodes';
-import { toMilli } from '../units.js';
 import type { ClusterState, Shares } from './state.js';
 
 /*

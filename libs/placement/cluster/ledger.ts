@@ -1,5 +1,5 @@
+import { toMilli } from '#kernel';
 import type { Contract, Inventory } from '#nodes';
-import { toMilli } from '../units.js';
 import { nodeChanged } from './columns.js';
 import type { Amounts, ClusterNode, ClusterState, Device, Held, ProjectUsage } from './state.js';
 

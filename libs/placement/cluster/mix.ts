@@ -1,6 +1,5 @@
-import { byText } from '#kernel';
+import { byText, toMilli } from '#kernel';
 import type { JobSpec } from '#jobs';
-import { toMilli } from '../units.js';
 
 /** What a job asks for, as far as it matters to what is left beside it. Whole numbers, as in `Demand`. */
 export interface JobClass {

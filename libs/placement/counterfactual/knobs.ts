@@ -1,8 +1,9 @@
+import { fromMilli, toMilli } from '#kernel';
 import type { JobSpec } from '#jobs';
 import type { ClusterNode } from '../cluster/state.js';
 import type { ReasonCode } from '../filters/reasons.js';
 import { foldArchitecture } from '../requirements/architecture-name.js';
-import { formatBytes, formatSeconds, fromMilli, toMilli } from '../units.js';
+import { formatBytes, formatSeconds } from '../units.js';
 
 /** What is given up by a change, the least first: some of an amount, a bound on what will do, a requirement as a whole. */
 export type Sacrifice = 'amount' | 'widened' | 'dropped';

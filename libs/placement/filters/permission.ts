@@ -1,3 +1,4 @@
+import { toMilli } from '#kernel';
 import type { Millis } from '#kernel';
 import type { Policy } from '#nodes';
 import type { Quota } from '#projects';
@@ -9,7 +10,7 @@ import type { Demand } from '../demand.js';
 import { priceOf } from '../price.js';
 import { institutionOf } from '../request.js';
 import type { PlacementRequest } from '../request.js';
-import { formatBytes, formatSeconds, toMilli } from '../units.js';
+import { formatBytes, formatSeconds } from '../units.js';
 import { windowState } from '../windows/windows.js';
 import type { WindowState } from '../windows/windows.js';
 import { check, fits, must, mustNow, NEVER, NOT_NOW, PASS, timedCheck } from './check.js';
