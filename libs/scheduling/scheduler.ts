@@ -7,7 +7,7 @@ import { projectShare } from '#placement';
 import type { ClusterJob } from '#placement';
 import type { EvaluationOutcome } from './evaluation/evaluator.js';
 import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
-import { Alarms } from './queue/alarms.js';
+import { Alarms } from './alarms.js';
 import { changeOf, mayHelp, News } from './queue/news.js';
 import type { Change } from './queue/news.js';
 import { ReadyJobs } from './queue/ready-jobs.js';
