@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   count,
+  enrolLabelled,
   eventsOf,
   eventually,
   heldOn,
-  ProtocolNode,
+  submitLabelled,
   TestSystem,
   violations,
   wholeLog,
 } from '../system/index.js';
-import type { Assigned } from '../system/index.js';
+import type { Assigned, ProtocolNode } from '../system/index.js';
 
 /** How a job ends, or goes on, by other words than its task's: its timeouts, a drain, its user, a rerun. */
 describe('the life of a job', () => {
@@ -23,23 +24,8 @@ describe('the life of a job', () => {
     await system.stop();
   });
 
-  const enrolled = async (name: string, label: string): Promise<ProtocolNode> => {
-    await new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' })).enrol({ labels: { test: label } });
-    return new ProtocolNode(name, system.node(name));
-  };
-
-  /** Only nodes of one test may take its jobs. */
-  const submit = async (label: string, change: object = {}): Promise<string> => {
-    const spec = {
-      name: label,
-      project: 'demo',
-      resources: { cpu: 1, memory: '1GiB' },
-      constraints: [`test = ${label}`],
-      task: { command: ['true'] },
-      ...change,
-    };
-    return (await system.researcher().post<{ id: string }>('/jobs', spec)).id;
-  };
+  const enrolled = (name: string, label: string): Promise<ProtocolNode> => enrolLabelled(system, name, label);
+  const submit = (label: string, change: object = {}): Promise<string> => submitLabelled(system, label, change);
 
   const started = async (node: ProtocolNode, jobId: string): Promise<Assigned> => {
     const execution = await node.assigned(jobId);

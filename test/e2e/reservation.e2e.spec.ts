@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   count,
+  enrolLabelled,
   eventsOf,
   eventually,
   heldOn,
   ProtocolNode,
+  submitLabelled,
   TestSystem,
   typesOf,
   violations,
@@ -23,27 +25,9 @@ describe('a reservation and its node', () => {
     await system.stop();
   });
 
-  const node = (name: string): ProtocolNode => new ProtocolNode(name, system.node(name));
-
-  const enrolled = async (name: string, label: string): Promise<ProtocolNode> => {
-    const one = new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' }));
-    await one.enrol({ labels: { test: label } });
-    return node(name);
-  };
-
-  /** Only nodes of one test may take its jobs. */
-  const submit = async (label: string, change: object = {}): Promise<string> => {
-    const spec = {
-      name: label,
-      project: 'demo',
-      resources: { cpu: 1, memory: '1GiB' },
-      constraints: [`test = ${label}`],
-      task: { command: ['true'] },
-      timeouts: { confirm: '1s' },
-      ...change,
-    };
-    return (await system.researcher().post<{ id: string }>('/jobs', spec)).id;
-  };
+  const enrolled = (name: string, label: string): Promise<ProtocolNode> => enrolLabelled(system, name, label);
+  const submit = (label: string, change: object = {}): Promise<string> =>
+    submitLabelled(system, label, { timeouts: { confirm: '1s' }, ...change });
 
   const job = (jobId: string): Promise<Record<string, unknown>> => system.researcher().get(`/jobs/${jobId}`);
 

@@ -1,4 +1,5 @@
 export { ApiClient } from './api-client.js';
+export { enrolLabelled, submitLabelled } from './labelled.js';
 export { consumption, inventory, ProtocolNode } from './protocol-node.js';
 export type { Assigned } from './protocol-node.js';
 export { ManagedProcess, repository } from './managed-process.js';
