@@ -52,7 +52,8 @@ export class ControlLoop {
     const shared = { ...parts, observer: parts.observer ?? {}, options };
     const assumptions = new Assumptions(parts.view, (nodeId) => this.scheduler.claimFailed(nodeId));
     const evaluator = new Evaluator({ ...shared, assumptions });
-    this.scheduler = new Scheduler({ ...shared, evaluator });
+    const schedulers = { types: ['batch', 'ops', 'service', 'daemon'], schedulerFor: () => evaluator };
+    this.scheduler = new Scheduler({ ...shared, schedulers });
     this.releaser = new CapacityReleaser(shared);
     this.reservations = new ReservationTimers(shared);
     this.timeouts = new JobTimeouts(shared);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import { jobStream } from '#jobs';
-import type { EvaluationOutcome } from './evaluation/evaluator.js';
 import { Scheduler } from './scheduler.js';
 import { onFirst, SchedulingWorld } from './testing/scheduling-world.js';
+import type { EvaluationOutcome, JobScheduler } from './worker/job-scheduler.js';
 
 const nodeOf = async (world: SchedulingWorld, jobId: string): Promise<string> => (await world.execution(jobId)).nodeId;
 
@@ -100,8 +100,8 @@ describe('the scheduler with its evaluator', () => {
 /** A scheduler whose evaluations a test answers by hand. */
 const scripted = async (world: SchedulingWorld, concurrency = 64) => {
   const asked: { jobId: string; trigger: string; answer: (outcome: EvaluationOutcome | Error) => Promise<void> }[] = [];
-  const evaluator = {
-    evaluate: (jobId: string, trigger: string) =>
+  const scripts: JobScheduler = {
+    process: ({ jobId, trigger }) =>
       new Promise<EvaluationOutcome>((resolve, reject) => {
         const answer = async (outcome: EvaluationOutcome | Error): Promise<void> => {
           asked.splice(asked.indexOf(one), 1);
@@ -113,11 +113,12 @@ const scripted = async (world: SchedulingWorld, concurrency = 64) => {
         asked.push(one);
       }),
   };
+  const schedulers = { types: ['batch'], schedulerFor: () => scripts };
   await world.project();
   await world.live();
-  const { view, clock, timers, log, observer } = world;
+  const { view, clock, timers, ids, log, observer } = world;
   const options = { ...world.options, concurrency };
-  const scheduler = new Scheduler({ view, evaluator, clock, timers, log, observer, options });
+  const scheduler = new Scheduler({ view, schedulers, clock, timers, ids, log, observer, options });
   scheduler.start();
   const names = (): string[] => asked.map(({ jobId }) => jobId);
   const answer = async (jobId: string, outcome: EvaluationOutcome | Error): Promise<void> => {
@@ -404,7 +405,7 @@ describe('the scheduler', () => {
     const { names, answer, submit } = await scripted(world, 1);
     await submit('a');
     await submit('b', { priority: 10 });
-    for (let count = 0; count < 10; count += 1) await answer('a', { kind: 'again' });
+    for (let count = 0; count < 10; count += 1) await answer('a', { kind: 'again', because: 'conflict' });
     expect(names()).toEqual(['b']);
     await answer('b', { kind: 'placed' });
     await world.time.advanceAsync(1_000);
@@ -464,7 +465,7 @@ describe('the scheduler', () => {
     const { scheduler, names, answer, submit } = await scripted(world);
     await submit('a');
     const stopped = scheduler.stop();
-    await answer('a', { kind: 'again' });
+    await answer('a', { kind: 'again', because: 'conflict' });
     await stopped;
     await submit('b');
     expect(names()).toEqual([]);

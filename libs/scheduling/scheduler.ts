@@ -1,11 +1,11 @@
 import { toInstant, toMillis } from '#kernel';
-import type { Clock, Instant, Timer, Timers } from '#kernel';
+import type { Clock, Ids, Instant, Timer, Timers } from '#kernel';
 import { JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
 import type { CapacityReleased } from '#nodes';
 import type { RecordedEvent } from '#event-store';
 import { projectShare } from '#placement';
 import type { ClusterJob } from '#placement';
-import type { EvaluationOutcome } from './evaluation/evaluator.js';
+import { evaluationOf } from './broker/evaluation.js';
 import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { Alarms } from './alarms.js';
 import { changeOf, mayHelp, News } from './queue/news.js';
@@ -17,12 +17,14 @@ import type { Turn } from './queue/turn.js';
 import type { Answer } from './queue/waiting-jobs.js';
 import { WaitingJobs } from './queue/waiting-jobs.js';
 import type { ClusterView } from './view/cluster-view.js';
+import type { EvaluationOutcome, SchedulerProvider } from './worker/job-scheduler.js';
 
 export interface SchedulerParts {
   readonly view: ClusterView;
-  readonly evaluator: { evaluate(jobId: string, trigger: string): Promise<EvaluationOutcome> };
+  readonly schedulers: SchedulerProvider;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly ids: Ids;
   readonly log: SchedulingLog;
   readonly observer: SchedulingObserver;
   readonly options: Pick<SchedulingOptions, 'concurrency' | 'sweepInterval'>;
@@ -236,7 +238,7 @@ export class Scheduler {
   /** A fault (store away, say) delays this job alone: nothing is lost, since what waits is in the log, and none waits for it. */
   private async evaluate({ jobId, trigger }: Ready): Promise<EvaluationOutcome | undefined> {
     try {
-      const outcome = await this.parts.evaluator.evaluate(jobId, trigger);
+      const outcome = await this.process(jobId, trigger);
       this.faults.delete(jobId);
       return outcome;
     } catch (error) {
@@ -251,6 +253,16 @@ export class Scheduler {
       this.delayed.after(jobId, span, () => this.wake(jobId, next));
       return undefined;
     }
+  }
+
+  private process(jobId: string, trigger: string): Promise<EvaluationOutcome> {
+    const { view, clock, ids, schedulers } = this.parts;
+    const job = view.cluster.jobs.get(jobId);
+    if (!job) return Promise.resolve({ kind: 'idle' });
+    const first = job.decisions === 0 && trigger === 'JobSubmitted';
+    const id = first ? job.evaluationId : ids.next();
+    const evaluation = evaluationOf(job, { id, trigger, at: clock.now() });
+    return schedulers.schedulerFor(evaluation.type).process(evaluation);
   }
 
   private settle(turn: Ready, outcome: EvaluationOutcome, known: number): void {

@@ -7,27 +7,11 @@ import { nodeStream } from '#nodes';
 import type { Contract, NodeCommand, NodeState } from '#nodes';
 import { decide, reasonsDigest, requestOf } from '#placement';
 import type { ClusterJob } from '#placement';
+import type { Evaluation } from '../broker/evaluation.js';
 import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
 import type { ClusterView } from '../view/cluster-view.js';
+import type { EvaluationOutcome, JobScheduler, Waiting } from '../worker/job-scheduler.js';
 import type { Assumptions } from './assumptions.js';
-
-/** What a job waits for: `reasons` as `reasonsDigest` has them. */
-interface Waiting {
-  readonly wakesOn: readonly string[];
-  readonly reasons: string;
-  readonly wakesAt?: Instant;
-}
-
-/** How an evaluation ended, and what the queue does next. */
-export type EvaluationOutcome =
-  /** Everything that waited has a reservation. */
-  | { readonly kind: 'placed' }
-  /** Something still waits for one of these events, or for a moment. */
-  | ({ readonly kind: 'waiting' } & Waiting)
-  /** The pass was cut short by a conflict, or by its size: look again at once. */
-  | { readonly kind: 'again' }
-  /** Nothing to place: ended, paused, or not due yet (`until`). */
-  | { readonly kind: 'idle'; readonly until?: Instant };
 
 export interface EvaluatorParts {
   readonly view: ClusterView;
@@ -54,11 +38,11 @@ const MOST_PER_PASS = 20;
 const ACTOR = { actor: 'system:scheduler' };
 
 /** Looks at one job: decides for each partition that waits, claims capacity, and records the decision with its reasons. */
-export class Evaluator {
+export class Evaluator implements JobScheduler {
   constructor(private readonly parts: EvaluatorParts) {}
 
-  /** Never two at once for the same job in one process; between processes the stream's revision decides. */
-  async evaluate(jobId: string, trigger: string): Promise<EvaluationOutcome> {
+  async process(evaluation: Evaluation): Promise<EvaluationOutcome> {
+    const { jobId } = evaluation;
     const job = this.parts.view.cluster.jobs.get(jobId);
     if (!job || job.paused || job.cancelRequested) return { kind: 'idle' };
     const now = toInstant(this.parts.clock.now());
@@ -66,25 +50,23 @@ export class Evaluator {
     const due = waiting.filter((index) => (job.partitions[index]?.notBefore ?? '') <= now);
     if (due.length === 0) return idleUntil(waiting.map((index) => job.partitions[index]?.notBefore));
     const cursor = { revision: job.revision, decisions: job.decisions };
-    const outcome = await this.placeAll(job, due, cursor, trigger);
+    const outcome = await this.placeAll(job, due, cursor, evaluation);
     await this.parts.view.reached(jobStream(jobId), cursor.revision);
-    return outcome.kind === 'placed' && due.length < waiting.length ? { kind: 'again' } : outcome;
+    return outcome.kind === 'placed' && due.length < waiting.length ? { kind: 'again', because: 'more' } : outcome;
   }
 
   private async placeAll(
     job: ClusterJob,
     due: readonly number[],
     cursor: Cursor,
-    trigger: string,
+    { id: evaluationId, trigger }: Evaluation,
   ): Promise<EvaluationOutcome> {
-    const first = job.decisions === 0 && trigger === 'JobSubmitted';
-    const evaluationId = first ? job.evaluationId : this.parts.ids.next();
     for (const partition of due.slice(0, MOST_PER_PASS)) {
       const outcome = await this.place(job, partition, cursor, { evaluationId, trigger });
-      if (outcome === 'conflict') return { kind: 'again' };
+      if (outcome === 'conflict') return { kind: 'again', because: 'conflict' };
       if (outcome !== 'placed') return { kind: 'waiting', ...outcome };
     }
-    return { kind: due.length > MOST_PER_PASS ? 'again' : 'placed' };
+    return due.length > MOST_PER_PASS ? { kind: 'again', because: 'more' } : { kind: 'placed' };
   }
 
   private async place(
