@@ -123,7 +123,7 @@ class Agent {
     const inputs = await inputFetcher(options, ports, http);
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
-    const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(timers) };
+    const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
     const { grace = 5_000, logLimit = 64 * MIB } = options;
     const host = { ...shared, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, inventory);

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { JournalEntry } from './journal/journal.js';
+import type { JournalEntry } from './journal/entry.js';
 import { processTable } from './runner/process-table.js';
 import { someAssignment } from './testing/assignments.js';
 import { eventually } from './testing/eventually.js';

@@ -1,10 +1,11 @@
 import type { Artifact, Assignment, DesiredState, Report } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import { aborted, within } from '../client/wait.js';
-import type { JournalEntry } from '../journal/journal.js';
+import { ranFor } from '../journal/entry.js';
+import type { JournalEntry } from '../journal/entry.js';
 import { LogStream } from '../logs/log-stream.js';
 import { diskUsage } from '../metering/disk-usage.js';
-import { consumptionOf, Meter, NOTHING_MEASURED } from '../metering/meter.js';
+import { consumptionOf, Meter } from '../metering/meter.js';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
 import { programOf } from '../runner/find-command.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
@@ -26,15 +27,6 @@ const DISK_INTERVAL = 10_000;
 
 type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
 
-/** The journal's first entry for an assignment that the node admits. */
-export const newEntry = (assignment: Assignment): JournalEntry => ({
-  version: 1,
-  assignment,
-  phase: 'admitted',
-  pausedFor: 0,
-  measured: NOTHING_MEASURED,
-});
-
 /**
  * One execution on this node, from its admission to the acknowledgement of its result.
  *
@@ -54,6 +46,8 @@ export class Execution {
   private logs: LogStream[] = [];
   private run: Run | undefined;
   private stopFailure: Failure | undefined;
+  private unsure = false;
+  private recorded: string | undefined;
   private discarded = false;
   private left = false;
   private runWanted = Promise.withResolvers<undefined>();
@@ -87,13 +81,15 @@ export class Execution {
     return this.entry.phase === 'ended' || this.entry.phase === 'finished';
   }
 
-  desire(desired: DesiredState): void {
-    if (desired === this.desired) return;
+  /** `recorded` is the state that the server knows: of one that was taken back it may lag behind what was done. */
+  desire(desired: DesiredState, recorded: string): void {
+    this.recorded = recorded;
+    if (desired === this.desired) return this.unsure ? this.passOn() : undefined;
     this.desired = desired;
     if (desired === 'stop') this.stop(failure('cancelled', 'stopped', 'stopped as the control plane asked'));
     else if (desired === 'run') this.runWanted.resolve(undefined);
     else this.runWanted = Promise.withResolvers();
-    this.run?.desire(desired);
+    this.passOn();
   }
 
   stop(reason: Failure): void {
@@ -182,7 +178,7 @@ export class Execution {
       const [name = '', ...rest] = task.command;
       const program = await programOf(name, this.folder.work, environment['PATH'] ?? searchPath());
       await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
-      const firstLook = (pid: number): void => this.meter.sample([processInfo(pid) ?? []].flat(), pid);
+      const firstLook = (pid: number): void => this.meter.sample([processInfo(pid) ?? []].flat());
       started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers, firstLook);
     } catch (error) {
       return this.finish(failureOf(error, 'starting the task'));
@@ -203,6 +199,7 @@ export class Execution {
       return this.finish(failure('infrastructure', 'agent-restarted', reason));
     }
     this.host.log.info({ executionId: this.id, pid: identity.pid }, 'task taken back');
+    this.unsure = true;
     if (this.entry.phase === 'starting') void this.report('start');
     await this.change({ phase: 'running', process: identity });
     await this.watch(process, true);
@@ -215,13 +212,15 @@ export class Execution {
     const run = new Run(this.host, this.assignment, this.folder, process, this.meter, adopted, times, (changed) => {
       const { pausedSince: _, ...rest } = this.entry;
       this.entry = { ...rest, ...changed };
-      void this.host.journal.save(this.entry);
+      const failed = (error: unknown): void =>
+        this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'a pause could not be recorded');
+      return this.host.journal.save(this.entry).catch(failed);
     });
     this.run = run;
     const disk = this.host.timers.every(DISK_INTERVAL, () => void this.measureDisk());
     const ended = run.watch();
     if (this.stopFailure) run.stop(this.stopFailure);
-    else if (this.desired !== 'stop') run.desire(this.desired);
+    else this.passOn();
     const result = await Promise.race([ended, this.whenLeft()]);
     disk.cancel();
     this.run = undefined;
@@ -230,6 +229,14 @@ export class Execution {
     const { ending, endedAt } = result;
     await this.change({ phase: 'ended', ending, endedAt, measured: this.meter.measured() });
     await this.publish();
+  }
+
+  /** After a restart, once both are known, the run also learns what the server takes it to be. */
+  private passOn(): void {
+    if (!this.run) return;
+    const recorded = this.unsure ? this.recorded : undefined;
+    if (recorded !== undefined) this.unsure = false;
+    this.run.desire(this.desired, recorded);
   }
 
   private async measureDisk(): Promise<void> {
@@ -277,8 +284,7 @@ export class Execution {
   }
 
   private consumption(ending: Ending | undefined): ReturnType<typeof consumptionOf> {
-    const { startedAt, endedAt } = this.entry;
-    const wall = startedAt === undefined || endedAt === undefined ? 0 : Math.max(0, endedAt - startedAt) / 1000;
+    const wall = ranFor(this.entry) / 1000;
     return consumptionOf(this.meter.measured(), wall, ending?.cpuSeconds ?? 0, this.assignment.contract.gpus);
   }
 

@@ -1,14 +1,14 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Assignment, AssignmentsAnswer, Contract, Inventory } from '#contracts';
 import { within } from '../client/wait.js';
-import type { JournalEntry } from '../journal/journal.js';
+import { newEntry } from '../journal/entry.js';
+import type { JournalEntry } from '../journal/entry.js';
 import { isPlainId } from '../runner/inside.js';
 import { Admission } from './admission.js';
 import { failure } from './ending.js';
 import type { Failure } from './ending.js';
-import { Execution, newEntry } from './execution.js';
+import { Execution } from './execution.js';
 import type { ExecutionHost } from './host.js';
+import { removeOrphans } from './orphans.js';
 
 /** How many ids of executions that are over are remembered, against listings that were made before their end. */
 const REMEMBERED = 10_000;
@@ -35,14 +35,12 @@ export class Executions {
     this.admission = new Admission(inventory, host.clock, host.timers);
   }
 
-  /** Goes on with what an earlier agent left in the journal, and removes folders that nothing in it accounts for. */
+  /** Goes on with what an earlier agent left in the journal; processes and folders that nothing in it accounts for go. */
   async restore(): Promise<void> {
     const unreadable = (file: string): void => this.host.log.error({ file }, 'a journal entry cannot be read');
     const entries = await this.host.journal.entries(unreadable);
     const known = new Set(entries.map(({ assignment }) => assignment.executionId));
-    const tasks = join(this.host.data, 'tasks');
-    for (const name of await readdir(tasks).catch(() => []))
-      if (!known.has(name)) await rm(join(tasks, name), { recursive: true, force: true });
+    await removeOrphans(this.host.data, known, this.host.timers, this.host.log);
     for (const entry of entries) {
       const execution = this.add(entry);
       if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
@@ -68,7 +66,7 @@ export class Executions {
     for (const id of this.waiting.keys()) if (!listed.has(id)) this.forget(id);
     for (const assignment of executions) {
       const execution = this.live.get(assignment.executionId);
-      if (execution) execution.desire(assignment.desired);
+      if (execution) execution.desire(assignment.desired, assignment.state);
       else if (this.waiting.has(assignment.executionId)) this.keepWaiting(assignment);
       else if (!this.recent.has(assignment.executionId)) this.consider(assignment);
     }

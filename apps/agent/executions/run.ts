@@ -27,8 +27,8 @@ export interface RunTimes {
 /**
  * One task process under watch, from its start (or from when it was taken back) to its end.
  *
- * Modes: *running* samples, passes progress on and counts towards the timeout; *paused* stands still by SIGSTOP, its
- * clock too, entered and left as the server desires; *ending* was told to stop, by the server, the agent's own end or the
+ * Modes: *running* samples, passes progress on and counts towards the timeout; *paused* stands still, its clock too, entered
+ * and left as the server desires, and found again by a later agent; *ending* was told to stop, by the server, the agent's own end or the
  * timeout, and has the grace to do so. It is over when the supervisor is gone and nothing of the task is left.
  */
 export class Run {
@@ -36,6 +36,7 @@ export class Run {
   private readonly oomBefore = oomKills();
   private stopFailure: Failure | undefined;
   private exited = false;
+  private turn = Promise.resolve();
 
   constructor(
     private readonly host: ExecutionHost,
@@ -45,7 +46,8 @@ export class Run {
     private readonly meter: Meter,
     private readonly adopted: boolean,
     private times: RunTimes,
-    private readonly timesChanged: (times: RunTimes) => void,
+    /** Resolves when they are on disk, or cannot be. */
+    private readonly timesChanged: (times: RunTimes) => Promise<void>,
   ) {
     this.timeout = new RunTimeout(
       host.timers,
@@ -56,13 +58,14 @@ export class Run {
 
   /** Looks on until nothing of the task is left, and tells how it ended. */
   async watch(): Promise<{ ending: Ending; endedAt: Millis }> {
-    const unwatch = this.host.sampler.watch((table) => this.meter.sample(table, this.process.identity.pid));
+    const unwatch = this.host.sampler.watch((table, mark) => this.meter.sample(this.process.membersIn(table, mark)));
     const reporter = new ProgressReporter(this.host.clock, this.host.timers, (tick) => {
       const { executionId, fencingToken } = this.assignment;
       void this.host.reports.send({ type: 'progress', executionId, fencingToken, ...tick });
     });
     const progress = new ProgressWatch(this.folder, this.host.timers, (tick) => reporter.offer(tick));
-    if (this.times.pausedSince === undefined && isAlive(this.process.identity)) this.timeout.set();
+    if (this.adopted) this.holdOn();
+    else this.timeout.set();
     await this.process.exited;
     this.exited = true;
     const endedAt = await this.endedAt();
@@ -82,30 +85,53 @@ export class Run {
     void this.process.end(this.host.grace);
   }
 
-  desire(desired: DesiredState): void {
+  /** `recorded` is the state that the server knows; a report of it that a crash swallowed is made up for. */
+  desire(desired: DesiredState, recorded?: string): void {
+    if (this.stopFailure || this.exited) return;
     const paused = this.times.pausedSince !== undefined;
     if (desired === 'pause' && !paused) this.pause();
-    if (desired === 'run' && paused) this.resume();
+    else if (desired === 'run' && paused) this.resume();
+    else if (recorded === 'running' && paused) this.report('pause');
+    else if (recorded === 'paused' && !paused) this.report('resume');
+  }
+
+  /** What was recorded of a pause comes before the deed, so a crash between the two is put right here. */
+  private holdOn(): void {
+    if (!isAlive(this.process.identity)) return;
+    if (this.times.pausedSince !== undefined) return void this.process.pause();
+    this.process.resume();
+    this.timeout.set();
   }
 
   private pause(): void {
-    this.process.pause();
     this.timeout.clear();
-    this.changeTimes({ ...this.times, pausedSince: this.host.clock.now() });
-    this.report('pause');
+    const saved = this.changeTimes({ ...this.times, pausedSince: this.host.clock.now() });
+    this.inTurn(async () => {
+      await saved;
+      await this.process.pause();
+      this.report('pause');
+    });
   }
 
   private resume(): void {
     const { startedAt, pausedFor, pausedSince } = this.times;
-    this.process.resume();
-    this.changeTimes({ startedAt, pausedFor: pausedFor + this.host.clock.now() - (pausedSince ?? 0) });
+    const saved = this.changeTimes({ startedAt, pausedFor: pausedFor + this.host.clock.now() - (pausedSince ?? 0) });
     this.timeout.set();
-    this.report('resume');
+    this.inTurn(async () => {
+      await saved;
+      this.process.resume();
+      this.report('resume');
+    });
   }
 
-  private changeTimes(times: RunTimes): void {
+  /** One after the other, so that a resumption finds all processes stopped, and none is stopped after it. */
+  private inTurn(act: () => Promise<void>): void {
+    this.turn = this.turn.then(act);
+  }
+
+  private changeTimes(times: RunTimes): Promise<void> {
     this.times = times;
-    this.timesChanged(times);
+    return this.timesChanged(times);
   }
 
   private report(type: 'pause' | 'resume'): void {

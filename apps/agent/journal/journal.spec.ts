@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { newEntry } from '../executions/execution.js';
 import { someAssignment } from '../testing/assignments.js';
+import { newEntry, ranFor } from './entry.js';
 import { Journal } from './journal.js';
 
 describe('the journal', () => {
@@ -48,4 +48,17 @@ describe('the journal', () => {
     expect(unreadable).toEqual(['bad.json']);
     expect(await readdir(join(data, 'journal'))).toEqual(['bad.json.unreadable']);
   });
+});
+
+describe('how long a task ran', () => {
+  const entry = newEntry(someAssignment('job1.e1', ['true']));
+
+  it.each([
+    [{}, 0],
+    [{ startedAt: 1_000 }, 0],
+    [{ startedAt: 1_000, endedAt: 5_000 }, 4_000],
+    [{ startedAt: 1_000, endedAt: 5_000, pausedFor: 1_500 }, 2_500],
+    [{ startedAt: 1_000, endedAt: 9_000, pausedFor: 1_500, pausedSince: 5_000 }, 2_500],
+    [{ startedAt: 5_000, endedAt: 1_000 }, 0],
+  ])('%j: %d ms', (times, expected) => expect(ranFor({ ...entry, ...times })).toBe(expected));
 });

@@ -1,34 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Assignment, Report } from '#contracts';
-import type { Millis } from '#kernel';
-import type { Measured } from '../metering/meter.js';
-import type { ProcessIdentity } from '../runner/process-identity.js';
-import type { Ending } from '../executions/ending.js';
-
-/**
- * How far an execution got on this machine: `admitted` (confirmed or about to be; nothing runs), `starting` (a process may
- * have been made), `running` (its identity is known), `ended` (its outputs want publishing), `finished` (its last report
- * waits to be acknowledged).
- */
-type Phase = 'admitted' | 'starting' | 'running' | 'ended' | 'finished';
-
-/** All that a restarted agent needs to go on with one execution. */
-export interface JournalEntry {
-  readonly version: 1;
-  readonly assignment: Assignment;
-  readonly phase: Phase;
-  readonly process?: ProcessIdentity;
-  readonly startedAt?: Millis;
-  readonly endedAt?: Millis;
-  /** Milliseconds that the run stood paused; they do not count towards its timeout. */
-  readonly pausedFor: Millis;
-  readonly pausedSince?: Millis;
-  readonly measured: Measured;
-  readonly ending?: Ending;
-  /** The last report, until it is acknowledged. */
-  readonly last?: Report;
-}
+import type { JournalEntry } from './entry.js';
 
 /**
  * One JSON file per execution, replaced as a whole (written beside, flushed, renamed, folder flushed), so that a crash at

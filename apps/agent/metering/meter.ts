@@ -1,5 +1,5 @@
 import type { Consumption } from '#contracts';
-import { peakMemory, TICKS_PER_SECOND, treeOf } from '../runner/process-table.js';
+import { peakMemory, TICKS_PER_SECOND } from '../runner/process-table.js';
 import type { ProcessInfo } from '../runner/process-table.js';
 
 /** What samples and transfers have shown so far. Bytes; CPU in seconds. */
@@ -31,8 +31,8 @@ export class Meter {
     this.bytesOut = before.bytesOut;
   }
 
-  sample(table: readonly ProcessInfo[], leader: number, peakOf: (pid: number) => number = peakMemory): void {
-    const tree = treeOf(table, leader);
+  /** Takes in the task's processes as they are now. */
+  sample(tree: readonly ProcessInfo[], peakOf: (pid: number) => number = peakMemory): void {
     for (const { pid, startTime, cpuTicks } of tree) this.ticks.set(`${pid}:${startTime}`, cpuTicks);
     const resident = tree.reduce((sum, { memory }) => sum + memory, 0);
     this.memory = Math.max(this.memory, resident, ...tree.map(({ pid }) => peakOf(pid)));

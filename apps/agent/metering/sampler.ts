@@ -1,28 +1,39 @@
-import type { Timer, Timers } from '#kernel';
+import type { Clock, Timer, Timers } from '#kernel';
 import { processTable } from '../runner/process-table.js';
 import type { ProcessInfo } from '../runner/process-table.js';
+import { KnownMarks } from '../runner/task-mark.js';
 
-type Look = (table: readonly ProcessInfo[]) => void;
+/** Gets every process of the machine, and how to tell which task's mark each carries. */
+export type Look = (table: readonly ProcessInfo[], mark: (process: ProcessInfo) => number | undefined) => void;
 
-const INTERVAL = 1_000;
-const EARLY_LOOKS = [20, 100, 300, 600];
+/** Milliseconds between looks. */
+const INTERVAL = 250;
+/** The share of a core that looking may take: a look that took 30 ms is followed by a pause of 600 ms. */
+const REST = 20;
+const EARLY_LOOKS = [20, 100];
 
 /**
- * Reads the process table once a second for all tasks together, and a few times early in each task's life so that a
- * short one is seen too. It stands still while nobody looks.
+ * Reads the process table for all tasks together: a few times early in each task's life so that a short one is seen too, then
+ * four times a second, or less often where that would take more than a twentieth of a core. It stands still while
+ * nobody looks.
  */
 export class Sampler {
   private readonly looks = new Set<Look>();
+  private readonly marks = new KnownMarks();
   private timer: Timer | undefined;
 
-  constructor(private readonly timers: Timers) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly timers: Timers,
+  ) {}
 
   /** Calls `look` now and with each new table until the returned function is called. */
   watch(look: Look): () => void {
-    look(processTable());
+    const once = (): void => look(processTable(), this.marks.of);
+    once();
     this.looks.add(look);
-    this.timer ??= this.timers.every(INTERVAL, () => this.all());
-    const early = EARLY_LOOKS.map((delay) => this.timers.after(delay, () => look(processTable())));
+    this.timer ??= this.timers.after(INTERVAL, () => this.all());
+    const early = EARLY_LOOKS.map((delay) => this.timers.after(delay, once));
     return () => {
       this.looks.delete(look);
       for (const timer of early) timer.cancel();
@@ -33,7 +44,11 @@ export class Sampler {
   }
 
   private all(): void {
+    const begun = this.clock.now();
     const table = processTable();
-    for (const look of this.looks) look(table);
+    for (const look of this.looks) look(table, this.marks.of);
+    this.marks.keep(table);
+    const pause = Math.max(INTERVAL, REST * (this.clock.now() - begun));
+    this.timer = this.looks.size === 0 ? undefined : this.timers.after(pause, () => this.all());
   }
 }

@@ -9,12 +9,6 @@ export const searchPath = (own = process.env['PATH'] ?? '/usr/local/bin:/usr/bin
 };
 
 /**
- * The variable that marks every process of a task, also those that left its process group. Its value names the agent's
- * own folder, so agents side by side never take each other's.
- */
-export const taskMarker = (folder: TaskFolder): string => `ESCALON_PROGRESS_FILE=${folder.progress}`;
-
-/**
  * The task's whole environment: nothing of the agent's own (its token least of all) but the search path and language.
  * The job's variables may change those, never the `ESCALON_` ones that tell the task its contract.
  */

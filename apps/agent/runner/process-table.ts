@@ -55,30 +55,30 @@ export const processTable = (): ProcessInfo[] => {
   }
 };
 
+/** Whether a process has ended, its parent not having asked for its exit status yet. */
+export const isOver = ({ state }: ProcessInfo): boolean => state === 'Z' || state === 'X';
+
+/** Whether a process was stopped by a signal. */
+export const isStopped = ({ state }: ProcessInfo): boolean => state === 'T' || state === 't';
+
 /**
- * The tree under a task's supervisor: its session and group, and whatever descends from a member even after it opened a
- * session of its own.
+ * A task's processes: those that carry its mark, the session and group of its supervisor, and whatever descends from one of
+ * them even after it opened a session of its own.
  */
-export const treeOf = (table: readonly ProcessInfo[], leader: number): ProcessInfo[] => {
-  const members = new Set(
-    table.filter(({ pid, group, session }) => [pid, group, session].includes(leader)).map(({ pid }) => pid),
-  );
+export const treeOf = (
+  table: readonly ProcessInfo[],
+  leader: number,
+  isMarked: (process: ProcessInfo) => boolean = () => false,
+): ProcessInfo[] => {
+  const isMember = (process: ProcessInfo): boolean =>
+    [process.pid, process.group, process.session].includes(leader) || isMarked(process);
+  const members = new Set(table.filter(isMember).map(({ pid }) => pid));
   for (let before = -1; before !== members.size;) {
     before = members.size;
     for (const { pid, parent } of table) if (members.has(parent)) members.add(pid);
   }
   return table.filter(({ pid }) => members.has(pid));
 };
-
-/** Processes whose environment carries the marker line `NAME=value`; only those readable by this user. */
-export const marked = (table: readonly ProcessInfo[], marker: string): ProcessInfo[] =>
-  table.filter(({ pid }) => {
-    try {
-      return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(marker);
-    } catch {
-      return false;
-    }
-  });
 
 /** The peak of one process's own memory in bytes, 0 when unknown. */
 export const peakMemory = (pid: number): number => {

@@ -107,8 +107,8 @@ describe('A-48 metering', () => {
   it('adds up every process seen and keeps the peak of the tree', () => {
     const meter = new Meter();
     const peak = (): number => 0;
-    meter.sample([stat(10, 1, 10, 10, 5, 100), stat(11, 10, 10, 10, 100, 300)], 10, peak);
-    meter.sample([stat(10, 1, 10, 10, 7, 100), stat(12, 10, 10, 10, 50, 50)], 10, peak);
+    meter.sample([stat(10, 1, 10, 10, 5, 100), stat(11, 10, 10, 10, 100, 300)], peak);
+    meter.sample([stat(10, 1, 10, 10, 7, 100), stat(12, 10, 10, 10, 50, 50)], peak);
     meter.received(10);
     meter.sawDisk(70);
     meter.sawDisk(60);
@@ -117,7 +117,7 @@ describe('A-48 metering', () => {
 
   it('goes on from what an earlier agent measured', () => {
     const meter = new Meter({ cpuSeconds: 2, maxMemory: 900, maxDisk: 5, bytesIn: 1, bytesOut: 2 });
-    meter.sample([stat(10, 1, 10, 10, 100, 100)], 10, () => 0);
+    meter.sample([stat(10, 1, 10, 10, 100, 100)], () => 0);
     expect(meter.measured()).toMatchObject({ cpuSeconds: 3, maxMemory: 900, bytesIn: 1, bytesOut: 2 });
   });
 

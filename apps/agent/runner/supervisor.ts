@@ -1,11 +1,14 @@
 /**
  * Runs the task and writes how it ended, so that an agent that was away can still learn it. It outlives the signals that
- * end the task (they go to the whole group), and its own `times` give the CPU time of every descendant that was waited
- * for. Arguments: the exit file, then the command.
+ * end the task (they go to all its processes), and its own `times` give the CPU time of every descendant that was waited
+ * for. It marks itself, and so all its children, by a limit that binds nobody (see `limitMark`).
+ *
+ * Arguments: the exit file, the mark in KiB, then the command.
  */
 export const SUPERVISOR = `trap : HUP INT QUIT TERM
 exit_file=$1
-shift
+ulimit -m "$2" 2>/dev/null
+shift 2
 "$@"
 code=$?
 { echo "$code"; times; } > "$exit_file.tmp" && mv "$exit_file.tmp" "$exit_file"

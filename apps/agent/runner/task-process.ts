@@ -4,28 +4,37 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Timers } from '#kernel';
 import { wait, within } from '../client/wait.js';
-import { taskMarker } from './environment.js';
 import { identityOf, isAlive, isReused } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
-import { marked, processTable, treeOf } from './process-table.js';
+import { isOver, isStopped, processTable, treeOf } from './process-table.js';
 import type { ProcessInfo } from './process-table.js';
 import { parseExit, SUPERVISOR } from './supervisor.js';
 import type { ExitRecord } from './supervisor.js';
 import type { TaskFolder } from './task-folder.js';
+import { environmentOf, limitMark, markOf, variableMark } from './task-mark.js';
 
 const ADOPTED_POLL = 200;
+const KILL_ROUNDS = 500;
+const STOP_ROUNDS = 500;
 
 /**
- * A task's processes: a supervisor that leads a process group of its own, and everything below it. It lives as long as
- * its supervisor, whether or not an agent looks on; `exited` resolves when that one is gone.
+ * A task's processes: a supervisor that leads a process group of its own, and everything that came from it. It lives as
+ * long as its supervisor, whether or not an agent looks on; `exited` resolves when that one is gone.
  */
 export class TaskProcess {
+  private readonly isMarked: (process: ProcessInfo) => boolean;
+  private readonly mark: number;
+  private ending = false;
+
   private constructor(
     readonly identity: ProcessIdentity,
     readonly exited: Promise<void>,
     private readonly folder: TaskFolder,
     private readonly timers: Timers,
-  ) {}
+  ) {
+    this.isMarked = marksOf(folder);
+    this.mark = limitMark(folder);
+  }
 
   /** Starts `command` (its program as an absolute path) in the task's folder, output going straight to its files. `begun` is called at the first moment. */
   static async start(
@@ -38,7 +47,8 @@ export class TaskProcess {
     const stdout = openSync(folder.stdout, 'a', 0o600);
     const stderr = openSync(folder.stderr, 'a', 0o600);
     try {
-      const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', folder.exit, ...command], {
+      const supervised = ['-c', SUPERVISOR, 'escalon-task', folder.exit, String(limitMark(folder)), ...command];
+      const child = spawn('/bin/sh', supervised, {
         cwd: folder.work,
         env: environment,
         detached: true,
@@ -67,7 +77,8 @@ export class TaskProcess {
 
   /** The process that carries the task's mark and leads its group, if one is running: what a crash left unrecorded. */
   static findUnrecorded(folder: TaskFolder): ProcessIdentity | undefined {
-    const leader = marked(processTable(), taskMarker(folder)).find(({ pid, group }) => pid === group);
+    const isMarked = marksOf(folder);
+    const leader = processTable().find((each) => each.pid === each.group && !isOver(each) && isMarked(each));
     return leader && identityOf(leader.pid);
   }
 
@@ -76,45 +87,74 @@ export class TaskProcess {
     return parseExit(await readFile(this.folder.exit, 'utf8').catch(() => ''));
   }
 
-  pause(): void {
-    this.signalGroup('SIGSTOP');
+  /** Those of the table that belong to the task, by what `mark` says of each. */
+  membersIn(table: readonly ProcessInfo[], mark: (process: ProcessInfo) => number | undefined): ProcessInfo[] {
+    return this.treeIn(table, (each) => mark(each) === this.mark);
+  }
+
+  /** Stops every process where it stands; resolves when a look finds none that moves. */
+  async pause(): Promise<void> {
+    if (!this.ending) this.signalGroup('SIGSTOP');
+    for (let round = 0; round < STOP_ROUNDS && !this.ending; round += 1) {
+      const moving = this.members().filter((process) => !isStopped(process));
+      if (moving.length === 0) return;
+      for (const { pid } of moving) send(pid, 'SIGSTOP');
+      await wait(this.timers, 10);
+    }
   }
 
   resume(): void {
-    this.signalGroup('SIGCONT');
+    for (const { pid } of this.members()) send(pid, 'SIGCONT');
   }
 
-  /** Asks the whole group to end, then makes it: SIGTERM, `grace` milliseconds, SIGKILL. Resolves when all are gone. */
+  /** Asks every process to end, then makes it: SIGTERM, `grace` milliseconds, SIGKILL. Resolves when all are gone. */
   async end(grace: number): Promise<void> {
-    this.signalGroup('SIGTERM');
-    this.signalGroup('SIGCONT');
-    await within(this.timers, grace, this.exited);
+    this.ending = true;
+    const members = this.members();
+    for (const signal of ['SIGTERM', 'SIGCONT'] as const) for (const { pid } of members) send(pid, signal);
+    const late = new AbortController();
+    await within(this.timers, grace, this.allGone(late.signal));
+    late.abort();
     await this.sweep();
     await this.exited;
   }
 
   /** Kills whatever of the task is left, also what fled from its group, until a look finds nothing. */
   async sweep(): Promise<void> {
-    for (let round = 0; round < 50; round += 1) {
+    this.ending = true;
+    for (let round = 0; round < KILL_ROUNDS; round += 1) {
       this.signalGroup('SIGKILL');
-      const left = this.members(processTable());
+      const left = this.members();
       if (left.length === 0) return;
       for (const { pid } of left) send(pid, 'SIGKILL');
       await wait(this.timers, 20);
     }
   }
 
-  private members(table: readonly ProcessInfo[]): ProcessInfo[] {
-    const tree = isReused(this.identity) ? [] : treeOf(table, this.identity.pid);
-    return [...tree, ...marked(table, taskMarker(this.folder))].filter(
-      ({ state, pid }) => state !== 'Z' && state !== 'X' && pid !== process.pid,
-    );
+  private async allGone(late: AbortSignal): Promise<void> {
+    await this.exited;
+    while (!late.aborted && this.members().length > 0) await wait(this.timers, 100, late);
   }
 
+  private members(): ProcessInfo[] {
+    const tree = this.treeIn(processTable(), this.isMarked);
+    return tree.filter((each) => !isOver(each) && each.pid !== process.pid);
+  }
+
+  private treeIn(table: readonly ProcessInfo[], isMarked: (process: ProcessInfo) => boolean): ProcessInfo[] {
+    return treeOf(table, isReused(this.identity) ? Number.NaN : this.identity.pid, isMarked);
+  }
+
+  /** All that stayed in the group hear it at the same moment; nothing there is quick enough to fork away from it. */
   private signalGroup(signal: NodeJS.Signals): void {
     if (!isReused(this.identity)) send(-this.identity.pid, signal);
   }
 }
+
+const marksOf = (folder: TaskFolder): ((process: ProcessInfo) => boolean) => {
+  const [limit, variable] = [limitMark(folder), variableMark(folder)];
+  return ({ pid }) => markOf(pid) === limit || environmentOf(pid).includes(variable);
+};
 
 const send = (pid: number, signal: NodeJS.Signals): void => {
   try {
