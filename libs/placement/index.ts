@@ -47,7 +47,7 @@ export { explainNode, neverReasons } from './explain-node.js';
 export type { EligibleNode, NodeExplanation, NodeReason } from './explain-node.js';
 export { reasonDefinition, REASONS } from './filters/reasons.js';
 export type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
-export { plannedRequest, requestOf } from './request.js';
+export { nextRequest, plannedRequest, requestOf, waitingPartitions } from './request.js';
 export type { PlacementRequest } from './request.js';
 export { foldArchitecture } from './requirements/architecture-name.js';
 export { parseConstraint, satisfies } from './requirements/constraint.js';

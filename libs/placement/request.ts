@@ -1,10 +1,13 @@
-import type { Instant } from '#kernel';
+import { toInstant } from '#kernel';
+import type { Instant, Millis } from '#kernel';
 import type { JobSpec } from '#jobs';
 import type { ClusterJob, ClusterState } from './cluster/state.js';
+import { withMemory } from './grown-spec.js';
 
 /** Who asks for what: a job's partition that waits, or a job that was not submitted yet (a dry run). */
 export interface PlacementRequest {
   readonly jobId: string;
+  /** As the job was submitted, but for the memory of a partition that ran out of it. */
   readonly spec: JobSpec;
   readonly account: string;
   readonly project: string;
@@ -20,10 +23,30 @@ export interface PlacementRequest {
 
 const NONE: ReadonlySet<string> = new Set();
 
+/**
+ * The partitions that wait, the easiest to place first: what asks for less memory before what asks for more, for a node that
+ * takes the one takes the other. So while the first of those that are due has no place, none has.
+ */
+export const waitingPartitions = ({ spec, partitions }: Pick<ClusterJob, 'spec' | 'partitions'>): number[] => {
+  const waiting = partitions.flatMap(({ state }, index) => (state === 'waiting' ? [index] : []));
+  if (!spec.retry.memory) return waiting;
+  const memoryOf = (index: number): number => partitions[index]?.memory ?? 0;
+  return waiting.sort((left, right) => memoryOf(left) - memoryOf(right) || left - right);
+};
+
+/** What a job that waits asks for first: the request of its easiest partition that is due, and of any when none waits. */
+export const nextRequest = (job: ClusterJob, at: Millis): PlacementRequest => {
+  if (!job.spec.retry.memory) return requestOf(job, 0);
+  const now = toInstant(at);
+  const waiting = waitingPartitions(job);
+  const due = waiting.find((index) => (job.partitions[index]?.notBefore ?? '') <= now);
+  return requestOf(job, due ?? waiting[0] ?? 0);
+};
+
 /** The request of a job in the cluster for one of its partitions. */
 export const requestOf = (job: ClusterJob, partition: number): PlacementRequest => ({
   jobId: job.id,
-  spec: job.spec,
+  spec: withMemory(job.spec, job.partitions[partition]?.memory),
   account: job.account,
   project: job.project,
   institution: job.institution,

@@ -1,9 +1,10 @@
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids, Instant, Timer, Timers } from '#kernel';
 import { JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
+import type { JobSpec } from '#jobs';
 import type { CapacityReleased } from '#nodes';
 import type { RecordedEvent } from '#event-store';
-import { projectShare } from '#placement';
+import { nextRequest, projectShare, requestOf } from '#placement';
 import type { ClusterJob } from '#placement';
 import { evaluationOf } from './broker/evaluation.js';
 import type { SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
@@ -124,7 +125,8 @@ export class Scheduler {
     const now = toInstant(this.parts.clock.now());
     const due = waiting.every(({ notBefore }) => (notBefore ?? '') <= now);
     const answered = last !== undefined && last.outcome !== 'placed' && partitions[last.partition]?.state === 'waiting';
-    if (due && answered)
+    const asks = (spec: JobSpec): boolean => spec === nextRequest(job, this.parts.clock.now()).spec;
+    if (due && answered && asks(requestOf(job, last.partition).spec))
       this.waiting.add(turnOf(job), this.shapeOf(job), answerOf(last.wakesOn, last.digest, last.wakesAt));
     else this.ask(job.id, 'start');
   }
@@ -306,6 +308,7 @@ export class Scheduler {
     this.waiting.add(turn, shape, answer);
     if (outcome.wakesAt === undefined) this.moments.stop(shape);
     else this.moments.at(shape, outcome.wakesAt, () => this.momentCame(shape));
+    if (outcome.until !== undefined) this.delayed.at(jobId, outcome.until, () => this.wake(jobId, 'BackoffEnded'));
     const missed = this.news
       .since(known)
       .find((change) => outcome.wakesOn.includes(change.type) && this.helps(change, jobId, answer));

@@ -19,7 +19,7 @@ import { foldPath } from './rules.js';
 /* From a checked job file to a job: every default filled in, sizes in bytes, durations in seconds. */
 
 const DEFAULT_CPU = 0.5;
-const DEFAULT_MEMORY = 512 * 1024 * 1024;
+export const DEFAULT_MEMORY = 512 * 1024 * 1024;
 const DEFAULT_CONFIRM = 15;
 const DEFAULT_RETRY = { attempts: 3, backoff: 'exponential', interval: 10, maxInterval: 60 } as const;
 /** What went wrong with the machine and not with the work. */
@@ -65,9 +65,16 @@ const retriedClasses = (on: readonly string[] | undefined): readonly FailureClas
     ? DEFAULT_RETRY_ON
     : [...new Set(on as readonly FailureClass[])].filter((one) => one !== 'cancelled');
 
-const retry = (dto: Partial<RetryDto> = {}): RetryPolicy => {
+/** Undefined when there is no other try, or no more to ask for. */
+const memoryRetry = ({ memory, attempts = DEFAULT_RETRY.attempts }: Partial<RetryDto>, asked: number) => {
+  const max = memory && bytesOf(memory.max);
+  return memory && max !== undefined && max > asked && attempts > 1 ? { factor: memory.factor, max } : undefined;
+};
+
+const retry = (dto: Partial<RetryDto> = {}, asked: number): RetryPolicy => {
   const backoff = dto.backoff ?? DEFAULT_RETRY.backoff;
   const interval = secondsOf(dto.interval ?? DEFAULT_RETRY.interval);
+  const memory = memoryRetry(dto, asked);
   const longest = secondsOf(dto.maxInterval ?? Math.max(interval, DEFAULT_RETRY.maxInterval));
   return {
     attempts: dto.attempts ?? DEFAULT_RETRY.attempts,
@@ -75,6 +82,7 @@ const retry = (dto: Partial<RetryDto> = {}): RetryPolicy => {
     interval,
     maxInterval: backoff === 'constant' ? interval : longest,
     on: retriedClasses(dto.on),
+    ...(memory && { memory }),
   };
 };
 
@@ -130,20 +138,23 @@ const preferencePart = (dto: JobSpecDto) => ({
 });
 
 /** The job that a checked file describes. */
-export const toJobSpec = (dto: JobSpecDto): JobSpec => ({
-  name: dto.name,
-  project: dto.project,
-  type: dto.type ?? 'batch',
-  count: oneOfItself(dto) ? 1 : (dto.count ?? 1),
-  priority: (dto.priority ?? 50) + 0,
-  ...placementPart(dto),
-  ...workPart(dto),
-  ...preferencePart(dto),
-  dependsOn: (dto.dependsOn ?? []).map(({ job, when = 'completed' }) => ({ job, when })),
-  retry: retry(dto.retry),
-  timeouts: timeouts(dto.timeouts),
-  labels: { ...dto.labels },
-});
+export const toJobSpec = (dto: JobSpecDto): JobSpec => {
+  const placement = placementPart(dto);
+  return {
+    name: dto.name,
+    project: dto.project,
+    type: dto.type ?? 'batch',
+    count: oneOfItself(dto) ? 1 : (dto.count ?? 1),
+    priority: (dto.priority ?? 50) + 0,
+    ...placement,
+    ...workPart(dto),
+    ...preferencePart(dto),
+    dependsOn: (dto.dependsOn ?? []).map(({ job, when = 'completed' }) => ({ job, when })),
+    retry: retry(dto.retry, placement.resources.memory),
+    timeouts: timeouts(dto.timeouts),
+    labels: { ...dto.labels },
+  };
+};
 
 type Warning = readonly [when: boolean, says: string];
 
@@ -166,6 +177,12 @@ export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] =>
     [
       batches?.gpuMemoryPerItem !== undefined && bytesOf(batches.gpuMemoryPerItem) > 0 && !asked.gpu,
       '/batch/gpuMemoryPerItem is ignored: no gpu is asked for',
+    ],
+    [
+      retries?.memory !== undefined && !spec.retry.memory,
+      spec.retry.attempts === 1
+        ? '/retry/memory is ignored: attempts is 1, so there is no other try'
+        : '/retry/memory is ignored: its max is what the job asks for at first',
     ],
     [
       (estimate.duration ?? 0) > (bounds.run ?? Infinity),

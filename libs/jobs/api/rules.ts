@@ -1,4 +1,15 @@
-import { below, fault, first, isRecord, map, NO_FAULTS, secondsIfValid, shown, text } from '#platform/validation';
+import {
+  below,
+  bytesIfValid,
+  fault,
+  first,
+  isRecord,
+  map,
+  NO_FAULTS,
+  secondsIfValid,
+  shown,
+  text,
+} from '#platform/validation';
 import type { Fault, Rule } from '#platform/validation';
 
 /* What the fields of a job file must be, beyond their types. */
@@ -97,6 +108,22 @@ export const intervalsRise: Rule = (value) => {
     ? fault('CONFLICT', `must not be under interval, which is ${shown(value.interval)}`, '/maxInterval')
     : NO_FAULTS;
 };
+
+/** What is grown from must fit under what it may grow to; `defaultMemory` bytes are what a file without one asks for. */
+export const memoryFitsUnderMax =
+  (defaultMemory: number): Rule =>
+  (file) => {
+    const { resources, retry } = isRecord(file) ? file : {};
+    const max = isRecord(retry) && isRecord(retry.memory) ? bytesIfValid(retry.memory.max) : undefined;
+    const given = isRecord(resources) ? resources.memory : undefined;
+    const memory = given === undefined ? defaultMemory : bytesIfValid(given);
+    if (max === undefined || memory === undefined || max >= memory) return NO_FAULTS;
+    const says = `must not be under resources.memory, which is ${given === undefined ? `${defaultMemory} bytes` : shown(given)}`;
+    return fault('CONFLICT', says, '/retry/memory/max');
+  };
+
+export const overOne: Rule = (value) =>
+  typeof value === 'number' && value <= 1 ? fault('OUT_OF_RANGE', `must be over 1, not ${shown(value)}`) : NO_FAULTS;
 
 /** Waiting and running must fit into the whole. */
 export const timeoutsFit: Rule = (value) => {

@@ -247,7 +247,8 @@ export interface LateResultRejected {
 
 /**
  * A partition waits again. `notBefore` is the end of the backoff. `exclude` keeps a node that did not answer out of this
- * job's choice until its time; `avoid` asks for another node first.
+ * job's choice until its time; `avoid` asks for another node first. `memory` is what the partition asks for from now on, in
+ * bytes, after it ran out of that.
  */
 export interface JobRequeued {
   readonly type: 'JobRequeued';
@@ -258,6 +259,7 @@ export interface JobRequeued {
     readonly notBefore: Instant;
     readonly exclude?: { readonly nodeId: string; readonly until: Instant };
     readonly avoid?: string;
+    readonly memory?: number;
     readonly at: Instant;
   };
 }

@@ -1,6 +1,7 @@
 import { unreachable } from '#kernel';
 import type { Instant } from '#kernel';
 import type { JobEvent, JobFailed, JobRequeued, JobSubmitted, ReportType, ExecutionReserved } from './events.js';
+import { isShortage } from './memory-retry.js';
 import { mayHaveRun } from './state.js';
 import type { Ending, Execution, ExecutionStateName, JobState, Partition } from './state.js';
 import { stoodStill } from './timeouts.js';
@@ -164,8 +165,10 @@ const ended = (
 };
 
 const failedOnce = (job: JobState, index: number, failure: Ending | undefined): JobState => {
-  const failures = (job.partitions[index]?.failures ?? 0) + 1;
-  return withPartition(job, index, { state: 'waiting', failures, ...(failure ? { lastError: failure } : {}) });
+  const { failures = 0, shortages = 0 } = job.partitions[index] ?? {};
+  const short = failure && isShortage(failure) ? { shortages: shortages + 1 } : {};
+  const last = failure ? { lastError: failure } : {};
+  return withPartition(job, index, { state: 'waiting', failures: failures + 1, ...last, ...short });
 };
 
 /** A reservation that never ran costs no attempt, only one of the bounded returns. */

@@ -77,6 +77,12 @@ export const FAILURE_CLASSES: readonly FailureClass[] = [
   'expired',
 ];
 
+/** After a try that ran out of memory the next one asks for `factor` (over 1) times as much, at most `max` bytes. */
+export interface MemoryRetry {
+  readonly factor: number;
+  readonly max: number;
+}
+
 /** `attempts` in 1…100 counts tries that ran; intervals in seconds; `on` lists the classes that may be tried again. */
 export interface RetryPolicy {
   readonly attempts: number;
@@ -84,6 +90,7 @@ export interface RetryPolicy {
   readonly interval: number;
   readonly maxInterval: number;
   readonly on: readonly FailureClass[];
+  readonly memory?: MemoryRetry;
 }
 
 /** Seconds. `confirm`: reservation to confirmation; `queue`, `run`, `total`: no bound when absent. */

@@ -2,6 +2,7 @@ import { plusSeconds } from '#kernel';
 import type { Instant } from '#kernel';
 import type { JobFailed, JobRequeued } from './events.js';
 import type { JobSpec, RetryPolicy } from './job-spec.js';
+import { isShortage, memoryAfter } from './memory-retry.js';
 import type { Ending, Execution, Partition } from './state.js';
 
 /** Reservations of one partition that may come back unused before the job is given up. */
@@ -24,6 +25,8 @@ export interface FailedTry {
   readonly spec: JobSpec;
   /** Tries of this partition that failed, this one too. */
   readonly failures: number;
+  /** Those of them that ran out of memory, this one too. */
+  readonly shortages: number;
   readonly nodeId: string;
   /** Its class, code and message. */
   readonly error: Ending;
@@ -32,7 +35,11 @@ export interface FailedTry {
 /** Whether there may be another try. Strategies form a chain: all must say yes. */
 export type RetryStrategy = (failed: FailedTry) => boolean;
 
-const allowsClass: RetryStrategy = ({ spec, error }) => spec.retry.on.includes(error.class);
+/** With `retry.memory` a shortage of memory may be tried again whatever `on` says, as long as there is more to ask for. */
+const asksForMore = ({ spec, shortages, error }: FailedTry): boolean =>
+  isShortage(error) && memoryAfter(spec, shortages) > memoryAfter(spec, shortages - 1);
+
+const allowsClass: RetryStrategy = (failed) => failed.spec.retry.on.includes(failed.error.class) || asksForMore(failed);
 const hasAttemptsLeft: RetryStrategy = ({ spec, failures }) => failures < spec.retry.attempts;
 
 /** What the job itself asks for. */
@@ -51,11 +58,21 @@ export const afterFailure = (
   strategies: readonly RetryStrategy[],
 ): JobRequeued | JobFailed => {
   const failures = partition.failures + 1;
-  const failed: FailedTry = { spec, failures, nodeId: execution.nodeId, error: ending };
+  const shortages = (partition.shortages ?? 0) + (isShortage(ending) ? 1 : 0);
+  const failed: FailedTry = { spec, failures, shortages, nodeId: execution.nodeId, error: ending };
   if (!strategies.every((allows) => allows(failed))) return { type: 'JobFailed', data: { ...ending, at } };
   const { partition: index, nodeId } = execution;
   const notBefore = plusSeconds(at, backoffSeconds(spec.retry, failures));
-  const data = { partition: index, cause: ending.class, message: ending.message, notBefore, avoid: nodeId, at };
+  const more = spec.retry.memory && isShortage(ending) ? { memory: memoryAfter(spec, shortages) } : {};
+  const data = {
+    partition: index,
+    cause: ending.class,
+    message: ending.message,
+    notBefore,
+    avoid: nodeId,
+    ...more,
+    at,
+  };
   return { type: 'JobRequeued', data };
 };
 

@@ -62,6 +62,8 @@ export interface Partition {
   /** The last error of a try that ran: it stays visible when later ones come back unused. */
   readonly lastError?: Ending;
   readonly notBefore?: Instant;
+  /** Tries that ran out of memory, where there were any. */
+  readonly shortages?: number;
 }
 
 /** Why a try or a job did not succeed. */

@@ -136,6 +136,16 @@ describe('the jobs projection', () => {
     });
   });
 
+  it('R-03 says with how much memory it is tried again', () => {
+    const data = { partition: 0, cause: 'resource' as const, message: 'the task ran out of memory', notBefore: later };
+    const again: JobEvent = { type: 'JobRequeued', data: { ...data, memory: 6 * 1024 ** 3, at: later } };
+    const rows = rowsAfter(submitted(), reserved(), started(), again);
+    expect(rows.jobs[0]?.reason).toBe(`tried again after ${later} with 6 GiB of memory: the task ran out of memory`);
+    expect(rows.job_timeline.at(-1)?.title).toBe(
+      'Waits to be tried again with 6 GiB of memory: the task ran out of memory',
+    );
+  });
+
   it('S-02 is running while any partition runs, and counts those that succeeded', () => {
     const first = rowsAfter(submitted(2), reserved('job-1.1', 0), reserved('job-1.2', 1), started('job-1.1'));
     expect(first.jobs[0]).toMatchObject({ state: 'running', liveReserved: 1, liveRunning: 1 });

@@ -1,6 +1,6 @@
-import { explainDecision } from '#placement';
+import { explainDecision, formatBytes } from '#placement';
 import type { Decision } from '../domain/decision.js';
-import type { JobEvent } from '../domain/events.js';
+import type { JobEvent, JobRequeued } from '../domain/events.js';
 import type { JobRow } from './tables.js';
 
 /** The job's one line after an event: why it waits, stops or failed; null when there is nothing to explain. */
@@ -28,10 +28,15 @@ const whileLive = (reason: string | null, event: JobEvent): string | null => {
     case 'JobResumed':
       return 'resumed';
     case 'JobRequeued':
-      return `tried again after ${event.data.notBefore}: ${event.data.message}`;
+      return requeued(event.data);
     default:
       return ofExecution(reason, event);
   }
+};
+
+const requeued = ({ notBefore, message, memory }: JobRequeued['data']): string => {
+  const more = memory === undefined ? '' : ` with ${formatBytes(memory)} of memory`;
+  return `tried again after ${notBefore}${more}: ${message}`;
 };
 
 const ofExecution = (reason: string | null, event: JobEvent): string | null => {

@@ -1,4 +1,5 @@
 import { unreachable } from '#kernel';
+import { formatBytes } from '#placement';
 import { executionOf } from './executions.js';
 import { timeOf } from './job-row.js';
 import type { RecordedEvent } from '#event-store';
@@ -69,7 +70,10 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   ExecutionCancelled: ({ reason }) => `Stopped on its node: ${reason}`,
   LateResultRejected: ({ report, nodeId, reason }) =>
     `A late report (${report}) from ${nodeId} was set aside: ${reason}`,
-  JobRequeued: ({ message }) => `Waits again: ${message}`,
+  JobRequeued: ({ message, memory }) =>
+    memory === undefined
+      ? `Waits again: ${message}`
+      : `Waits to be tried again with ${formatBytes(memory)} of memory: ${message}`,
   JobCancelRequested: ({ byUser, reason }) => `${byUser ? 'A user' : 'The system'} asked to cancel: ${reason}`,
   JobCompleted: () => 'Completed',
   JobFailed: (failure) => `The job failed (${failure.class}): ${failure.message}`,

@@ -68,6 +68,7 @@ const waitingPartition = (): PartitionState => ({
   nodeId: undefined,
   notBefore: undefined,
   avoid: [],
+  memory: undefined,
 });
 
 // eslint-disable-next-line max-lines-per-function -- one line for each member of the union
@@ -272,6 +273,7 @@ const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
   const partition = partitionOf(job, data.partition);
   partition.state = 'waiting';
   partition.notBefore = data.notBefore;
+  if (data.memory !== undefined) partition.memory = data.memory;
   if (data.avoid !== undefined && !partition.avoid.includes(data.avoid)) {
     partition.avoid = [...partition.avoid, data.avoid];
   }

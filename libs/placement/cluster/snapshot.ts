@@ -115,6 +115,7 @@ const PARTITION: Codec<PartitionState> = record<PartitionState>()({
   nodeId: 'plain',
   notBefore: 'plain',
   avoid: 'plain',
+  memory: 'plain',
 });
 
 const JOB: Codec<ClusterJob> = record<ClusterJob>()({

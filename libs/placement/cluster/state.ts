@@ -174,6 +174,8 @@ export interface PartitionState {
   notBefore: Instant | undefined;
   /** Nodes where a try failed: elsewhere first. */
   avoid: readonly string[];
+  /** Bytes that it asks for since it ran out of memory; undefined while it asks for what its job does. */
+  memory: number | undefined;
 }
 
 /** What was last decided about a job, in short. */

@@ -130,6 +130,7 @@ const STEPS: Some<Step> = [
       message: 'x',
       notBefore: second(any * 1000),
       avoid: node,
+      ...(any % 4 ? {} : { memory: (1 + any) * GIB }),
       ...(any % 3 ? { exclude: { nodeId: node, until: second(any * 5000) } } : {}),
       at,
     },

@@ -1,7 +1,7 @@
 export { Nested, NestedList, Optional, Required } from './decorators.js';
 export type { InputClass, NestedOptions } from './decorators.js';
 export { instantOf, instantRule } from './instants.js';
-export { bytesOf, duration, secondsIfValid, secondsOf, size } from './measures.js';
+export { bytesIfValid, bytesOf, duration, secondsIfValid, secondsOf, size } from './measures.js';
 export type { Measure } from './measures.js';
 export { below, fault, isRecord, NO_FAULTS, shown, step } from './rule.js';
 export type { Checked, Fault, FaultCode, Rule } from './rule.js';

@@ -48,9 +48,16 @@ export const bytesOf = (checked: Measure): number => accepted(parseBytes(checked
 /** Seconds of a duration that its rule has let pass. */
 export const secondsOf = (checked: Measure): number => accepted(parseDuration(checked));
 
+const ifValid =
+  ({ parse }: MeasureKind) =>
+  (value: unknown): number | undefined => {
+    if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+    const parsed = parse(value);
+    return parsed.ok ? parsed.value : undefined;
+  };
+
 /** Seconds, or undefined when absent or wrong: for rules that compare fields which their own rules look at. */
-export const secondsIfValid = (value: unknown): number | undefined => {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  const parsed = parseDuration(value);
-  return parsed.ok ? parsed.value : undefined;
-};
+export const secondsIfValid = ifValid(DURATION);
+
+/** Bytes in the same way. */
+export const bytesIfValid = ifValid(SIZE);

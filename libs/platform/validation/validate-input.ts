@@ -116,20 +116,24 @@ export const toErrors = (faults: readonly Fault[]): readonly ProblemItem[] => {
 
 /**
  * Checks input of any origin against a class whose fields carry rules: the one way in for job files, requests and
- * reports. Names every mistake at once; a field that the class does not know is one.
+ * reports. Names every mistake at once; a field that the class does not know is one. `whole` are rules over all of it, for
+ * fields that bound each other from far apart.
  */
 export const validateInput = <Input extends object>(
   type: InputClass<Input>,
   input: unknown,
   limits: ShapeLimits = DEFAULT_LIMITS,
+  whole: readonly Rule[] = [],
 ): Checked<Input> => {
   const shape = shapeFaults(input, limits);
   if (shape.length > 0 || !isRecord(input)) return refuse(shape);
   const unknown: Fault[] = [];
   const value = instantiate(type, input, { faults: unknown, path: [] }) as Input;
-  if (unknown.length === 0 && passes(type, value as Readonly<Record<string, unknown>>)) return { ok: true, value };
+  const across = whole.flatMap((rule) => rule(value));
+  const right = unknown.length === 0 && across.length === 0;
+  if (right && passes(type, value as Readonly<Record<string, unknown>>)) return { ok: true, value };
   const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
-  const faults = [...unknown, ...faultsOf(errors)];
+  const faults = [...unknown, ...faultsOf(errors), ...across];
   return faults.length === 0 ? { ok: true, value } : refuse(faults);
 };
 

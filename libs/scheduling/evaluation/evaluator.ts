@@ -5,7 +5,7 @@ import { executionIdOf, jobStream } from '#jobs';
 import type { Decision, JobCommand, JobState } from '#jobs';
 import { nodeStream } from '#nodes';
 import type { Contract, NodeCommand, NodeState } from '#nodes';
-import { decide, reasonsDigest, requestOf } from '#placement';
+import { decide, reasonsDigest, requestOf, waitingPartitions } from '#placement';
 import type { ClusterJob } from '#placement';
 import type { Evaluation } from '../broker/evaluation.js';
 import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
@@ -46,12 +46,18 @@ export class Evaluator implements JobScheduler {
     const job = this.parts.view.cluster.jobs.get(jobId);
     if (!job || job.paused || job.cancelRequested) return { kind: 'idle' };
     const now = toInstant(this.parts.clock.now());
-    const waiting = job.partitions.flatMap(({ state }, index) => (state === 'waiting' ? [index] : []));
-    const due = waiting.filter((index) => (job.partitions[index]?.notBefore ?? '') <= now);
-    if (due.length === 0) return idleUntil(waiting.map((index) => job.partitions[index]?.notBefore));
+    const notBefore = (index: number): Instant => job.partitions[index]?.notBefore ?? '';
+    const waiting = waitingPartitions(job);
+    const due = waiting.filter((index) => notBefore(index) <= now);
+    const [until] = waiting
+      .map(notBefore)
+      .filter((moment) => moment > now)
+      .sort();
+    if (due.length === 0) return until === undefined ? { kind: 'idle' } : { kind: 'idle', until };
     const cursor = { revision: job.revision, decisions: job.decisions };
     const outcome = await this.placeAll(job, due, cursor, evaluation);
     await this.parts.view.reached(jobStream(jobId), cursor.revision);
+    if (outcome.kind === 'waiting' && until !== undefined) return { ...outcome, until };
     return outcome.kind === 'placed' && due.length < waiting.length ? { kind: 'again', because: 'more' } : outcome;
   }
 
@@ -186,8 +192,3 @@ export class Evaluator implements JobScheduler {
     await this.parts.nodes.handle(nodeStream(nodeId), command, ACTOR);
   }
 }
-
-const idleUntil = (moments: readonly (Instant | undefined)[]): EvaluationOutcome => {
-  const known = moments.filter((moment) => moment !== undefined).sort();
-  return known[0] === undefined ? { kind: 'idle' } : { kind: 'idle', until: known[0] };
-};

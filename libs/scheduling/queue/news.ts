@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
-import { mayChangeAnswer, requestOf, WAKING_EVENTS } from '#placement';
+import { mayChangeAnswer, nextRequest, WAKING_EVENTS } from '#placement';
 import type { ClusterJob, ClusterState, StatedReasons } from '#placement';
 import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { Millis } from '#kernel';
@@ -43,7 +43,7 @@ export const mayHelp = (
 ): boolean => {
   if (project !== undefined) return project === job.project;
   if (nodeId === undefined || !FREQUENT.has(type)) return true;
-  return mayChangeAnswer(requestOf(job, 0), stated, cluster, nodeId, at);
+  return mayChangeAnswer(nextRequest(job, at), stated, cluster, nodeId, at);
 };
 
 /** What changed while evaluations were under way, so that none of it is missed. */

@@ -12,8 +12,8 @@ export interface Waiting {
 export type EvaluationOutcome =
   /** Nothing is left to do. */
   | { readonly kind: 'placed' }
-  /** Something still waits for one of these events, or for a moment. */
-  | ({ readonly kind: 'waiting' } & Waiting)
+  /** Something still waits for one of these events, or for a moment; and a part of the job for the end of its backoff (`until`). */
+  | ({ readonly kind: 'waiting'; readonly until?: Instant } & Waiting)
   /** Look again at once: there is more than fits one pass, or somebody else was first. */
   | { readonly kind: 'again'; readonly because: 'more' | 'conflict' }
   /** Nothing to place: ended, paused, or not due yet (`until`). */

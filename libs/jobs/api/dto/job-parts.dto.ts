@@ -5,6 +5,7 @@ import {
   identifier,
   line,
   list,
+  Nested,
   number,
   Optional,
   Required,
@@ -14,7 +15,7 @@ import {
 } from '#platform/validation';
 import type { Measure } from '#platform/validation';
 import { constraint, versionRange } from '../placement-syntax.js';
-import { environment, inputSource, insidePath, MAX_ARGUMENT } from '../rules.js';
+import { environment, inputSource, insidePath, MAX_ARGUMENT, overOne } from '../rules.js';
 
 /* The parts of a job file, as it is sent: sizes and durations as text or number, what has a default may be absent. */
 
@@ -126,6 +127,14 @@ export class DependencyDto {
   when?: 'completed' | 'failed' | 'terminal';
 }
 
+export class MemoryRetryDto {
+  @Required(number({ max: 100 }), overOne)
+  factor!: number;
+
+  @Required(size(1))
+  max!: Measure;
+}
+
 export class RetryDto {
   @Optional(whole(1, 100))
   attempts?: number;
@@ -141,6 +150,9 @@ export class RetryDto {
 
   @Optional(list(choice(FAILURE_CLASSES), { max: FAILURE_CLASSES.length }))
   on?: readonly string[];
+
+  @Nested(() => MemoryRetryDto, { optional: true })
+  memory?: MemoryRetryDto;
 }
 
 export class TimeoutsDto {

@@ -16,6 +16,7 @@ import { waitedByCause } from '../../domain/waited.js';
 import type { Waited } from '../../domain/waited.js';
 import { JobQueries } from '../../read/index.js';
 import { inTurns } from './in-turns.js';
+import { moreMemoryLine } from './more-memory.js';
 import { Naming, decisionFor, withheldLine } from './naming.js';
 import type { ReadDecision } from './naming.js';
 import { explainNodeAt, nodeInWords } from './node-at-decision.js';
@@ -54,10 +55,12 @@ export class Explanations {
     if (!decision) throw new ProblemException('DECISION_NOT_FOUND', `job ${jobId} has no decision ${String(number)}`);
     const naming = this.namingFor(caller, job);
     if (node !== undefined) return this.aboutNode(jobId, decision, node, naming);
-    const waited = waitedByCause(await this.eventsOf(jobId), decision.partition, toInstant(this.clock.now()));
+    const events = await this.eventsOf(jobId);
+    const waited = waitedByCause(events, decision.partition, toInstant(this.clock.now()));
     const request = number === job.decisions ? this.waitingRequest(jobId, decision) : undefined;
     const explained = this.explained(decision, request, naming);
-    return { ...explained, explanation: [...explained.explanation, ...waitedLine(waited)], waited: inSeconds(waited) };
+    const more = [...moreMemoryLine(events, decision), ...waitedLine(waited)];
+    return { ...explained, explanation: [...explained.explanation, ...more], waited: inSeconds(waited) };
   }
 
   /** A decision that was made for a look only. */

@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { aDecision, aJobSpec, aSubmission, second } from '#testing';
+import type { JobEvent } from '../../domain/events.js';
+import { moreMemoryLine } from './more-memory.js';
+
+const GIB = 1024 ** 3;
+
+const submitted = (): JobEvent => {
+  const { type: _type, ...data } = aSubmission({
+    spec: aJobSpec({ resources: { cpu: 1, memory: 4 * GIB, disk: 0, ioSlots: 0 } }),
+  });
+  return { type: 'JobSubmitted', data };
+};
+
+const decided = (number: number): JobEvent => ({ type: 'PlacementDecided', data: aDecision({ number }) });
+
+const requeued = (partition: number, memory?: number): JobEvent => ({
+  type: 'JobRequeued',
+  data: {
+    partition,
+    cause: 'resource',
+    message: 'the task ran out of memory',
+    notBefore: second(9),
+    ...(memory === undefined ? {} : { memory }),
+    at: second(1),
+  },
+});
+
+describe('why a decision asked for more memory', () => {
+  const events = [
+    submitted(),
+    decided(1),
+    requeued(0, 6 * GIB),
+    requeued(1),
+    decided(2),
+    requeued(0, 8 * GIB),
+    decided(3),
+  ];
+
+  it.each([
+    [1, []],
+    [2, ['Asks for 6 GiB of memory instead of 4 GiB: one try ran out of it.']],
+    [3, ['Asks for 8 GiB of memory instead of 4 GiB: 2 tries ran out of it.']],
+  ])('R-03 A-90 decision %d', (number, lines) => {
+    expect(moreMemoryLine(events, aDecision({ number }))).toEqual(lines);
+  });
+
+  it('R-03 is told of the part of the job that it is about', () => {
+    expect(moreMemoryLine(events, aDecision({ number: 3, partition: 1 }))).toEqual([]);
+  });
+});
