@@ -1,6 +1,7 @@
 import { executionIdOf } from '#jobs';
 import type {
   Artifact,
+  ChangeTargets,
   Consumption,
   Decision,
   ExecutionReport,
@@ -142,6 +143,21 @@ export const aDecision = (change: Partial<Decision> = {}): Decision => ({
   winner: 'node-1',
   contract: aContract(),
   wakesOn: [],
+  ...change,
+});
+
+/** Gives nodes to a job with targets, in this order. */
+export const aTargetChange = (
+  added: readonly string[] = ['node-1'],
+  at = 0,
+  change: Partial<ChangeTargets> = {},
+): ChangeTargets => ({
+  type: 'ChangeTargets',
+  evaluationId: 'evaluation-1',
+  position: '0',
+  added,
+  removed: [],
+  at: second(at),
   ...change,
 });
 

@@ -16,6 +16,7 @@ export {
   aReservation,
   aSubmission,
   aSuccess,
+  aTargetChange,
 } from './builders.js';
 export { deciderSpec } from './decider-spec.js';
 export type { DeciderSpec, Given, When } from './decider-spec.js';

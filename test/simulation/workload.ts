@@ -73,7 +73,6 @@ const RETRIED: readonly FailureClass[] = ['node-lost', 'infrastructure', 'timeou
 
 export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
   const key = `j${String(index).padStart(4, '0')}`;
-  const daemon = chance.happens(0.03);
   const run = chance.int(1, chance.happens(0.1) ? 200 : 40);
   const spec = aJobSpec({
     name: key,
@@ -82,7 +81,7 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
       [2, 'lab'],
       [1, 'few'],
     ]),
-    type: daemon ? 'daemon' : 'batch',
+    type: 'batch',
     count: chance.weighted([
       [7, 1],
       [2, 2],

@@ -8,12 +8,15 @@ import { projectDecider } from '#projects';
 import {
   anEnrollment,
   anInventory,
+  aJobSpec,
   aPlacement,
   aPolicy,
   aProject,
   aReport,
   aReservation,
+  aSuccess,
   aSubmission,
+  aTargetChange,
   EXECUTION_PATHS,
   JOB_PATHS,
   second,
@@ -59,6 +62,19 @@ const extra: readonly (readonly JobCommand[])[] = [
   [aSubmission(), { type: 'FailJob', class: 'timeout', code: 'queue-timeout', message: 'timed out', at: second(9) }],
 ];
 
+/** Of a job on two nodes: one is given up, the other taken away while it runs. */
+const onNodes: readonly JobCommand[] = [
+  aSubmission({ spec: aJobSpec({ type: 'daemon' }) }),
+  aTargetChange(['node-1', 'node-2'], 1),
+  aPlacement(1, 2),
+  aReport(1, 3, { type: 'start' }),
+  aSuccess(1, 5),
+  { type: 'FailPartition', partition: 1, class: 'policy', code: 'closed', message: 'closed', at: second(6) },
+  aPlacement(2, 20),
+  aReport(2, 21, { type: 'start' }),
+  aTargetChange([], 30, { removed: ['node-1', 'node-2'] }),
+];
+
 const node: readonly NodeCommand[] = [
   anEnrollment({ policy: aPolicy({ maxDuration: 3600 }) }),
   { type: 'ChangeInventory', inventory: anInventory({ cpu: 3 }), at: second(1) },
@@ -76,6 +92,7 @@ const node: readonly NodeCommand[] = [
 const events = [
   ...pathsOf(EXECUTION_PATHS),
   ...pathsOf(JOB_PATHS),
+  ...pathsOf({ onNodes }),
   ...pathsOf(Object.fromEntries(extra.map((commands, index) => [index, commands]))),
   ...decided<NodeCommand, NodeEvent, unknown>(nodeDecider as never, node),
   ...decided(projectDecider, [aProject()]),

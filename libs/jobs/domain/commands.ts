@@ -13,12 +13,14 @@ export type JobCommand =
   | FailJob
   | TimeOutJob
   | TimeOutExecution
+  | ChangeTargets
   | RecordDecision
   | LeaveOutNode
   | ExpireReservation
   | AbandonReservation
   | DeclareExecutionLost
   | StopExecution
+  | FailPartition
   | ReportExecution;
 
 export interface SubmitJob {
@@ -81,6 +83,32 @@ export interface TimeOutExecution {
   readonly type: 'TimeOutExecution';
   readonly executionId: string;
   readonly grace: number;
+  readonly at: Instant;
+}
+
+/**
+ * Nodes that a job with targets is to run on from now on, and those that it is not to any more; see `TargetsChanged`. Who has
+ * its partition already, or has none to lose, changes nothing; nor does an `ops` job that has targets.
+ */
+export interface ChangeTargets {
+  readonly type: 'ChangeTargets';
+  readonly evaluationId: string;
+  readonly position: string;
+  /** Node ids. New ones get their partitions in this order. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** As of when the nodes were matched. */
+  readonly at: Instant;
+}
+
+/** Gives up one partition of a job with targets that waits: nothing can come of it on its node. */
+export interface FailPartition {
+  readonly type: 'FailPartition';
+  readonly partition: number;
+  readonly class: FailureClass;
+  /** Stable word for programs. */
+  readonly code: string;
+  readonly message: string;
   readonly at: Instant;
 }
 

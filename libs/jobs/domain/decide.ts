@@ -6,6 +6,7 @@ import type {
   DeclareExecutionLost,
   ExpireReservation,
   FailJob,
+  FailPartition,
   JobCommand,
   LeaveOutNode,
   PauseJob,
@@ -15,15 +16,18 @@ import type {
   TimeOutExecution,
 } from './commands.js';
 import { deferralKey } from './decision.js';
-import { afterFailed, afterReturned, endUnconfirmed } from './ends.js';
+import type { Decision } from './decision.js';
+import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions } from './ends.js';
 import { evolve } from './evolve.js';
-import type { JobEvent } from './events.js';
+import type { JobEvent, PartitionFailed } from './events.js';
+import { hasTargets } from './job-spec.js';
 import { EXCLUDED_SECONDS, JOB_POLICY } from './retry.js';
 import type { RetryStrategy } from './retry.js';
 import { decideReport } from './report.js';
 import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
-import { runDeadline, timedOut } from './timeouts.js';
+import { changeTargets } from './targets.js';
+import { runDeadline, targetsQueuedTooLong, timedOut } from './timeouts.js';
 
 const decide = (command: JobCommand, job: JobState, strategies: readonly RetryStrategy[]): Decided<JobEvent> => {
   if (command.type === 'SubmitJob') return submit(command, job);
@@ -43,6 +47,10 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return timeOut(command.at, job);
     case 'TimeOutExecution':
       return timeOutExecution(command, job, strategies);
+    case 'ChangeTargets':
+      return changeTargets(command, job);
+    case 'FailPartition':
+      return failPartition(command, job);
     case 'RecordDecision':
       return recordDecision(command, job);
     case 'LeaveOutNode':
@@ -126,8 +134,17 @@ const fail = ({ type: _type, ...data }: FailJob, job: JobState): Decided<JobEven
   return accept(...endUnconfirmed(job, 'the job failed', data.at), { type: 'JobFailed', data });
 };
 
+/** Each part of a job with targets waits for its own node, so one that waits too long is given up alone. */
 const timeOut = (at: Instant, job: JobState): Decided<JobEvent> => {
   const ending = timedOut(job, at);
+  const tooLong = ending?.code === 'queue-timeout' ? targetsQueuedTooLong(job, at) : [];
+  if (ending && tooLong.length > 0) {
+    const failed = tooLong.map((partition): PartitionFailed => ({
+      type: 'PartitionFailed',
+      data: { partition, ...ending, at },
+    }));
+    return accept(...giveUpPartitions(job, failed));
+  }
   return ending ? fail({ type: 'FailJob', ...ending, at }, job) : accept();
 };
 
@@ -152,21 +169,35 @@ const recordDecision = ({ decision, reservation, at }: RecordDecision, job: JobS
   const known = reservation && job.executions[reservation.executionId];
   if (known && known.nodeId === reservation.nodeId) return accept();
   if (job.ended) return terminal(job);
-  const waiting = job.partitions[decision.partition]?.state === 'waiting';
+  const partition = job.partitions[decision.partition];
+  const waiting = partition?.state === 'waiting';
+  const astray = reservation && partition?.target !== undefined && partition.target !== reservation.nodeId;
   const fenced = reservation !== undefined && (known !== undefined || job.abandoned.includes(reservation.executionId));
   const held = job.paused || job.cancelRequested !== undefined;
-  if (held || fenced || !waiting || decision.number !== job.decisions + 1) {
+  if (held || fenced || astray || !waiting || decision.number !== job.decisions + 1) {
     return reject('DECISION_OUTDATED', 'the job has moved on since this decision was made');
   }
   const decided: JobEvent = { type: 'PlacementDecided', data: decision };
   if (!reservation) {
-    const same = job.lastDecision !== undefined && deferralKey(job.lastDecision) === deferralKey(decision);
-    return same ? accept() : accept(decided);
+    return lastDeferral(job, decision) === deferralKey(decision) ? accept() : accept(decided);
   }
-  const attempt = (job.partitions[decision.partition]?.failures ?? 0) + 1;
+  const attempt = (job.partitions[decision.partition]?.tries ?? 0) + 1;
   const fencingToken = job.reservations + 1;
   const data = { ...reservation, partition: decision.partition, attempt, fencingToken, at };
   return accept<JobEvent>(decided, { type: 'ExecutionReserved', data });
+};
+
+/** Partitions of a job with targets wait for different reasons; those of others for the same. */
+const lastDeferral = (job: JobState, { partition }: Decision): string | undefined => {
+  if (job.spec && hasTargets(job.spec.type)) return job.partitions[partition]?.deferral;
+  return job.lastDecision && deferralKey(job.lastDecision);
+};
+
+/** What is live is stopped first. */
+const failPartition = ({ type: _type, ...data }: FailPartition, job: JobState): Decided<JobEvent> => {
+  const given = !job.ended && job.cancelRequested === undefined && job.spec && hasTargets(job.spec.type);
+  if (!given || job.partitions[data.partition]?.state !== 'waiting') return accept();
+  return accept(...giveUpPartitions(job, [{ type: 'PartitionFailed', data }]));
 };
 
 const leaveOut = ({ partition, nodeId, reason, at }: LeaveOutNode, job: JobState): Decided<JobEvent> => {

@@ -9,6 +9,7 @@ export type JobEvent =
   | JobPriorityChanged
   | JobPaused
   | JobResumed
+  | TargetsChanged
   | PlacementDecided
   | ExecutionReserved
   | ReservationConfirmed
@@ -28,6 +29,7 @@ export type JobEvent =
   | ExecutionCancelled
   | LateResultRejected
   | JobRequeued
+  | PartitionFailed
   | JobCancelRequested
   | JobCompleted
   | JobFailed
@@ -83,6 +85,29 @@ export interface JobPaused {
 export interface JobResumed {
   readonly type: 'JobResumed';
   readonly data: { readonly at: Instant };
+}
+
+/** A partition that runs on one node and nowhere else. */
+export interface Target {
+  readonly partition: number;
+  readonly nodeId: string;
+}
+
+/**
+ * Which nodes a job with targets runs on: once for `ops`, whenever the nodes that match change for `daemon`. A node keeps its
+ * partition's number for ever, also when it leaves and comes back. `position` (decimal text) is how far the cluster was
+ * folded, and `at` the time as of which the nodes were matched: enough to derive the change again from the log.
+ */
+export interface TargetsChanged {
+  readonly type: 'TargetsChanged';
+  readonly data: {
+    readonly evaluationId: string;
+    readonly position: string;
+    readonly added: readonly Target[];
+    /** Partitions. What is live of one is asked to stop, and it is not placed again. */
+    readonly removed: readonly number[];
+    readonly at: Instant;
+  };
 }
 
 export interface PlacementDecided {
@@ -204,8 +229,11 @@ export interface ExecutionLost {
   readonly data: { readonly executionId: string; readonly reason: string; readonly at: Instant };
 }
 
-/** Why the system takes a try from its node. Stable words for programs. */
-export type StopCause = 'node-drained';
+/**
+ * Why the system takes a try from its node: the node is drained, or the job may not or cannot run there any more. Stable words
+ * for programs.
+ */
+export type StopCause = 'node-drained' | 'no-longer-matches';
 
 /** Asked of the node for the system's own reasons: the job goes on. What is asked for is over when the node says so. */
 export interface ExecutionStopRequested {
@@ -245,6 +273,9 @@ export interface LateResultRejected {
   };
 }
 
+/** Why a partition waits again: how its execution failed, or `ended` where one that ended well is replaced. */
+export type RequeueCause = FailureClass | 'ended';
+
 /**
  * A partition waits again. `notBefore` is the end of the backoff. `exclude` keeps a node that did not answer out of this
  * job's choice until its time; `avoid` asks for another node first. `memory` is what the partition asks for from now on, in
@@ -254,12 +285,24 @@ export interface JobRequeued {
   readonly type: 'JobRequeued';
   readonly data: {
     readonly partition: number;
-    readonly cause: FailureClass;
+    readonly cause: RequeueCause;
     readonly message: string;
     readonly notBefore: Instant;
     readonly exclude?: { readonly nodeId: string; readonly until: Instant };
     readonly avoid?: string;
     readonly memory?: number;
+    readonly at: Instant;
+  };
+}
+
+/** A partition of a job with targets is given up, and its job goes on with the others. */
+export interface PartitionFailed {
+  readonly type: 'PartitionFailed';
+  readonly data: {
+    readonly partition: number;
+    readonly class: FailureClass;
+    readonly code: string;
+    readonly message: string;
     readonly at: Instant;
   };
 }

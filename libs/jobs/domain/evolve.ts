@@ -1,8 +1,21 @@
 import { unreachable } from '#kernel';
 import type { Instant } from '#kernel';
-import type { JobEvent, JobFailed, JobRequeued, JobSubmitted, ReportType, ExecutionReserved } from './events.js';
+import { deferralKey } from './decision.js';
+import type { Decision } from './decision.js';
+import type {
+  ExecutionReserved,
+  JobEvent,
+  JobFailed,
+  JobRequeued,
+  JobSubmitted,
+  PartitionFailed,
+  ReportType,
+  TargetsChanged,
+} from './events.js';
+import { hasTargets, isEndless } from './job-spec.js';
 import { isShortage } from './memory-retry.js';
-import { mayHaveRun } from './state.js';
+import { failuresInARow } from './retry.js';
+import { mayHaveRun, NEW_PARTITION } from './state.js';
 import type { Ending, Execution, ExecutionStateName, JobState, Partition } from './state.js';
 import { stoodStill } from './timeouts.js';
 
@@ -17,8 +30,10 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return { ...job, paused: true };
     case 'JobResumed':
       return { ...job, paused: false, resumedAt: event.data.at };
+    case 'TargetsChanged':
+      return targetsChanged(job, event.data);
     case 'PlacementDecided':
-      return { ...job, decisions: event.data.number, lastDecision: event.data };
+      return decided(job, event.data);
     case 'ExecutionReserved':
       return reserved(job, event.data);
     case 'ReservationConfirmed':
@@ -68,6 +83,8 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return late(job, event.data.executionId, event.data.report);
     case 'JobRequeued':
       return requeued(job, event.data);
+    case 'PartitionFailed':
+      return partitionFailed(job, event.data);
     case 'JobCancelRequested':
       return { ...job, cancelRequested: event.data.reason };
     case 'JobCompleted':
@@ -100,7 +117,7 @@ const submitted = (data: JobSubmitted['data']): JobState => ({
   ended: undefined,
   endedAt: undefined,
   ending: undefined,
-  partitions: Array.from({ length: data.spec.count }, () => ({ state: 'waiting', failures: 0, returned: 0 })),
+  partitions: hasTargets(data.spec.type) ? [] : Array.from({ length: data.spec.count }, () => NEW_PARTITION),
   executions: {},
   reservations: 0,
   decisions: 0,
@@ -121,11 +138,34 @@ const changed = (job: JobState, executionId: string, change: Partial<Execution>)
   return { ...job, executions: { ...job.executions, [executionId]: { ...execution, ...change } } };
 };
 
+/** One that comes back is new but for its number and its tries. */
+const targetsChanged = (job: JobState, { added, removed }: TargetsChanged['data']): JobState => {
+  const partitions = [...job.partitions];
+  for (const index of removed) {
+    const known = partitions[index];
+    if (known)
+      partitions[index] = known.state === 'live' ? { ...known, leaving: true } : { ...known, state: 'removed' };
+  }
+  for (const { partition, nodeId } of added) {
+    while (partitions.length <= partition) partitions.push(NEW_PARTITION);
+    const { state, tries } = partitions[partition] ?? NEW_PARTITION;
+    partitions[partition] = { ...NEW_PARTITION, tries, target: nodeId, state: state === 'live' ? state : 'waiting' };
+  }
+  return { ...job, partitions };
+};
+
+const decided = (job: JobState, decision: Decision): JobState => {
+  const next = { ...job, decisions: decision.number, lastDecision: decision };
+  if (!job.spec || !hasTargets(job.spec.type)) return next;
+  return withPartition(next, decision.partition, { deferral: deferralKey(decision) });
+};
+
 const reserved = (job: JobState, data: ExecutionReserved['data']): JobState => {
   const { at: _at, ...claim } = data;
   const execution: Execution = { ...claim, state: 'reserved', accepted: [], late: [], quarters: 0, artifacts: [] };
   const executions = { ...job.executions, [data.executionId]: execution };
-  return withPartition({ ...job, executions, reservations: data.fencingToken }, data.partition, { state: 'live' });
+  const next = { ...job, executions, reservations: data.fencingToken };
+  return withPartition(next, data.partition, { state: 'live', deferral: undefined });
 };
 
 const moved = (
@@ -159,21 +199,37 @@ const ended = (
   if (!execution) return job;
   const accepted = taken(job, executionId, report);
   const next = changed(job, executionId, { ...details, state, endedAt: at, accepted });
-  if (state === 'succeeded') return withPartition(next, execution.partition, { state: 'done' });
   const ran = state === 'lost' ? mayHaveRun(execution) : execution.startedAt !== undefined;
-  return ran ? failedOnce(next, execution.partition, details.failure) : returnedOnce(next, execution.partition);
+  if (state !== 'succeeded' && !ran) return returnedOnce(next, execution.partition);
+  return tried(next, execution, details.failure, at);
 };
 
-const failedOnce = (job: JobState, index: number, failure: Ending | undefined): JobState => {
-  const { failures = 0, shortages = 0 } = job.partitions[index] ?? {};
-  const short = failure && isShortage(failure) ? { shortages: shortages + 1 } : {};
-  const last = failure ? { lastError: failure } : {};
-  return withPartition(job, index, { state: 'waiting', failures: failures + 1, ...last, ...short });
+/** A try that ran has ended: well, when there is no failure. */
+const tried = (job: JobState, execution: Execution, failure: Ending | undefined, at: Instant): JobState => {
+  const { partition: index } = execution;
+  const before = job.partitions[index] ?? NEW_PARTITION;
+  const type = job.spec?.type ?? 'batch';
+  const failures = failuresInARow(type, before, execution, failure, at);
+  const next = withPartition(job, index, {
+    tries: before.tries + 1,
+    failures,
+    ...(isEndless(type) ? { returned: 0 } : {}),
+    ...(failure ? { lastError: failure } : {}),
+    ...(failure && isShortage(failure) ? { shortages: (before.shortages ?? 0) + 1 } : {}),
+  });
+  return failure || isEndless(type) ? over(next, index) : withPartition(next, index, { state: 'done' });
+};
+
+/** Nothing is live of it any more: it waits, unless its node was taken from it meanwhile. */
+const over = (job: JobState, index: number): JobState => {
+  const { leaving, ...kept } = job.partitions[index] ?? NEW_PARTITION;
+  const partition: Partition = { ...kept, state: leaving ? 'removed' : 'waiting' };
+  return { ...job, partitions: job.partitions.map((other, at) => (at === index ? partition : other)) };
 };
 
 /** A reservation that never ran costs no attempt, only one of the bounded returns. */
 const returnedOnce = (job: JobState, index: number): JobState =>
-  withPartition(job, index, { state: 'waiting', returned: (job.partitions[index]?.returned ?? 0) + 1 });
+  over(withPartition(job, index, { returned: (job.partitions[index]?.returned ?? 0) + 1 }), index);
 
 const returned = (
   job: JobState,
@@ -200,7 +256,7 @@ const cancelled = (
     accepted: taken(job, data.executionId, execution.state === 'reserved' ? undefined : 'fail'),
     ...(data.consumption ? { consumption: data.consumption } : {}),
   });
-  return withPartition(next, execution.partition, { state: 'waiting' });
+  return over(next, execution.partition);
 };
 
 const late = (job: JobState, executionId: string, report: ReportType): JobState =>
@@ -213,6 +269,11 @@ const requeued = (job: JobState, data: JobRequeued['data']): JobState => {
   const next = { ...job, avoid, exclusions: data.exclude ? [...exclusions, data.exclude] : exclusions };
   const counted = data.cause === 'cancelled' ? returnedOnce(next, data.partition) : next;
   return withPartition(counted, data.partition, { state: 'waiting', notBefore: data.notBefore });
+};
+
+const partitionFailed = (job: JobState, data: PartitionFailed['data']): JobState => {
+  const lastError = { class: data.class, code: data.code, message: data.message };
+  return withPartition(job, data.partition, { state: 'failed', lastError });
 };
 
 const failed = (job: JobState, data: JobFailed['data']): JobState => ({

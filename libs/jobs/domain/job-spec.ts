@@ -1,5 +1,14 @@
-/** The kind of scheduler a job needs. */
+/**
+ * What a job's partitions are, and when it ends: `batch` runs `count` of them once each; `service` keeps `count` of them running;
+ * `ops` runs once on every node that matches when it is first looked at; `daemon` keeps running on every node that matches.
+ */
 export type JobType = 'batch' | 'ops' | 'service' | 'daemon';
+
+/** Whether each partition belongs to one node. */
+export const hasTargets = (type: JobType): boolean => type === 'ops' || type === 'daemon';
+
+/** Whether the job never ends by itself: what ends of it is replaced. */
+export const isEndless = (type: JobType): boolean => type === 'service' || type === 'daemon';
 
 /** A name with a version range (`>=20`, `1.26.x`); an absent range accepts every known version. */
 export interface SoftwareRequirement {
@@ -122,7 +131,7 @@ export interface JobSpec {
   readonly name: string;
   readonly project: string;
   readonly type: JobType;
-  /** Partitions, 1…10 000. */
+  /** Partitions, 1…10 000; those of a job with targets are as many as its nodes, and this is 1. */
   readonly count: number;
   /** 0…100, higher first. */
   readonly priority: number;

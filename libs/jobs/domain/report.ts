@@ -1,8 +1,8 @@
 import { accept, reject, unreachable } from '#kernel';
 import type { Decision, Instant } from '#kernel';
 import type { ExecutionReport, FailedReport, ReportExecution } from './commands.js';
-import { afterFailed, afterReturned, cancelledIfLast } from './ends.js';
-import type { ExecutionSucceeded, JobEvent, ReportType } from './events.js';
+import { afterFailed, afterReturned, afterSucceeded } from './ends.js';
+import type { JobEvent, ReportType } from './events.js';
 import type { RetryStrategy } from './retry.js';
 import { isLive } from './state.js';
 import type { Execution, JobState } from './state.js';
@@ -113,7 +113,7 @@ const onReport = (
       const { exitCode, artifacts, consumption } = report;
       const data = { executionId, exitCode, artifacts, consumption, at };
       const before = job.ended ? [] : started(execution, at);
-      return [...before, ...succeeded(job, execution, { type: 'ExecutionSucceeded', data })];
+      return [...before, { type: 'ExecutionSucceeded', data }, ...afterSucceeded(job, execution, data)];
     }
     case 'fail':
       return failed(job, execution, report, at, strategies);
@@ -146,16 +146,6 @@ const progressed = (execution: Execution, fraction: number, message: string, at:
   ];
 };
 
-const succeeded = (job: JobState, execution: Execution, event: ExecutionSucceeded): JobEvent[] => {
-  const { at } = event.data;
-  if (job.ended) return [event];
-  if (job.cancelRequested !== undefined) return [event, ...cancelledIfLast(job, execution, at)];
-  const othersDone = job.partitions.every(
-    (partition, index) => index === execution.partition || partition.state === 'done',
-  );
-  return othersDone ? [event, { type: 'JobCompleted', data: { at } }] : [event];
-};
-
 const declined = (job: JobState, execution: Execution, reason: string, at: Instant): JobEvent[] => {
   const event: JobEvent = { type: 'ReservationDeclined', data: { executionId: execution.executionId, reason, at } };
   return [event, ...afterReturned(job, execution, { class: 'declined', code: 'declined', message: reason }, at)];
@@ -180,7 +170,7 @@ const failed = (
   const data = { executionId, class: kind, code, message, ...exit, diagnostics, artifacts, ...used, at };
   const before = job.ended || !tellsOfRun(report) ? [] : started(execution, at);
   const ran = before.length > 0 || execution.startedAt !== undefined;
-  const retried = job.spec?.retry.on.includes(kind) === true;
+  const retried = job.spec?.type === 'daemon' || job.spec?.retry.on.includes(kind) === true;
   const ending = { class: kind, code, message };
   const then =
     ran || !retried ? afterFailed(job, execution, ending, at, strategies) : afterReturned(job, execution, ending, at);

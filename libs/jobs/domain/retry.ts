@@ -1,11 +1,19 @@
 import { plusSeconds } from '#kernel';
 import type { Instant } from '#kernel';
-import type { JobFailed, JobRequeued } from './events.js';
-import type { JobSpec, RetryPolicy } from './job-spec.js';
+import type { JobFailed, JobRequeued, PartitionFailed } from './events.js';
+import { hasTargets, isEndless } from './job-spec.js';
+import type { JobSpec, JobType, RetryPolicy } from './job-spec.js';
 import { isShortage, memoryAfter } from './memory-retry.js';
 import type { Ending, Execution, Partition } from './state.js';
+import { secondsRun } from './timeouts.js';
 
-/** Reservations of one partition that may come back unused before the job is given up. */
+/** What becomes of a partition whose execution is over: it waits again, or it is given up, with its job or alone. */
+export type Onward = JobRequeued | PartitionFailed | JobFailed;
+
+/**
+ * Reservations of one partition that may come back unused before it is given up; of a service, without a run between them. A
+ * daemon's are never too many: that its node returns them says nothing of the others.
+ */
 export const MOST_RETURNS = 100;
 
 /** Seconds that a job leaves out a node which did not confirm, or declined. */
@@ -23,7 +31,7 @@ export const backoffSeconds = (policy: RetryPolicy, failures: number): number =>
 /** A try that ran and did not succeed, as a strategy sees it. */
 export interface FailedTry {
   readonly spec: JobSpec;
-  /** Tries of this partition that failed, this one too. */
+  /** Tries of this partition that failed (of an endless job: in a row), this one too. */
   readonly failures: number;
   /** Those of them that ran out of memory, this one too. */
   readonly shortages: number;
@@ -32,6 +40,28 @@ export interface FailedTry {
   readonly error: Ending;
 }
 
+/** Seconds after which a try of an endless job is taken to have worked: failing then begins the count of failures anew. */
+export const FRESH_START_SECONDS = 600;
+
+/** The end of a try that the job itself asked for by `timeouts.run`: of an endless job as good as any. */
+const isPlannedEnd = (type: JobType, failure: Ending): boolean => isEndless(type) && failure.class === 'timeout';
+
+/**
+ * How many tries of a partition failed one after the other, when this one has ended; it ended well when `failure` is absent. A
+ * job that ends counts all of them.
+ */
+export const failuresInARow = (
+  type: JobType,
+  partition: Pick<Partition, 'failures'>,
+  execution: Execution,
+  failure: Ending | undefined,
+  at: Instant,
+): number => {
+  if (!isEndless(type)) return failure ? partition.failures + 1 : partition.failures;
+  if (!failure || isPlannedEnd(type, failure)) return 0;
+  return secondsRun(execution, at) >= FRESH_START_SECONDS ? 1 : partition.failures + 1;
+};
+
 /** Whether there may be another try. Strategies form a chain: all must say yes. */
 export type RetryStrategy = (failed: FailedTry) => boolean;
 
@@ -39,16 +69,27 @@ export type RetryStrategy = (failed: FailedTry) => boolean;
 const asksForMore = ({ spec, shortages, error }: FailedTry): boolean =>
   isShortage(error) && memoryAfter(spec, shortages) > memoryAfter(spec, shortages - 1);
 
-const allowsClass: RetryStrategy = (failed) => failed.spec.retry.on.includes(failed.error.class) || asksForMore(failed);
-const hasAttemptsLeft: RetryStrategy = ({ spec, failures }) => failures < spec.retry.attempts;
+/** A daemon is tried again whatever happens, for its nodes come and go. */
+const allowsClass: RetryStrategy = (failed) => {
+  const { spec, error } = failed;
+  const always = spec.type === 'daemon' || isPlannedEnd(spec.type, error);
+  return always || spec.retry.on.includes(error.class) || asksForMore(failed);
+};
+const hasAttemptsLeft: RetryStrategy = ({ spec, failures }) => spec.type === 'daemon' || failures < spec.retry.attempts;
+
+/** A node that was lost with a part of an `ops` job may have done it: the answer is that nobody knows. */
+const keepsItsNode: RetryStrategy = ({ spec, error }) => spec.type !== 'ops' || error.class !== 'node-lost';
 
 /** What the job itself asks for. */
-export const JOB_POLICY: readonly RetryStrategy[] = [allowsClass, hasAttemptsLeft];
+export const JOB_POLICY: readonly RetryStrategy[] = [allowsClass, hasAttemptsLeft, keepsItsNode];
 
 /** The switch that stops all retries: failures are told apart as ever, and each ends its job. */
 export const noRetries: RetryStrategy = () => false;
 
-/** After a try that ran: back to the queue, elsewhere first, or the end of the job with this last real error. */
+/**
+ * After a try that ran: back to the queue, elsewhere first unless it has its own node; or the end with this last real error, of
+ * the job, or of the partition alone where each has its node.
+ */
 export const afterFailure = (
   spec: JobSpec,
   partition: Partition,
@@ -56,38 +97,45 @@ export const afterFailure = (
   ending: Ending,
   at: Instant,
   strategies: readonly RetryStrategy[],
-): JobRequeued | JobFailed => {
-  const failures = partition.failures + 1;
+): Onward => {
+  const failures = failuresInARow(spec.type, partition, execution, ending, at);
   const shortages = (partition.shortages ?? 0) + (isShortage(ending) ? 1 : 0);
   const failed: FailedTry = { spec, failures, shortages, nodeId: execution.nodeId, error: ending };
-  if (!strategies.every((allows) => allows(failed))) return { type: 'JobFailed', data: { ...ending, at } };
+  if (!strategies.every((allows) => allows(failed))) return givenUp(spec, execution.partition, ending, at);
   const { partition: index, nodeId } = execution;
-  const notBefore = plusSeconds(at, backoffSeconds(spec.retry, failures));
+  const notBefore = plusSeconds(at, backoffSeconds(spec.retry, Math.max(1, failures)));
+  const avoid = hasTargets(spec.type) || failures === 0 ? {} : { avoid: nodeId };
   const more = spec.retry.memory && isShortage(ending) ? { memory: memoryAfter(spec, shortages) } : {};
-  const data = {
-    partition: index,
-    cause: ending.class,
-    message: ending.message,
-    notBefore,
-    avoid: nodeId,
-    ...more,
-    at,
-  };
+  const data = { partition: index, cause: ending.class, message: ending.message, notBefore, ...avoid, ...more, at };
   return { type: 'JobRequeued', data };
+};
+
+const givenUp = (spec: JobSpec, partition: number, ending: Ending, at: Instant): Onward =>
+  hasTargets(spec.type)
+    ? { type: 'PartitionFailed', data: { partition, ...ending, at } }
+    : { type: 'JobFailed', data: { ...ending, at } };
+
+/** After the good end of an execution of an endless job: another in its place. */
+export const afterEnded = (spec: JobSpec, { partition }: Execution, exitCode: number, at: Instant): JobRequeued => {
+  const message = `it ended with exit code ${String(exitCode)}, and a ${spec.type} goes on`;
+  const notBefore = plusSeconds(at, backoffSeconds(spec.retry, 1));
+  return { type: 'JobRequeued', data: { partition, cause: 'ended', message, notBefore, at } };
 };
 
 /** After a reservation that came back unused: at once again, but not on that node for a while. */
 export const afterReturn = (
+  spec: JobSpec,
   partition: Partition,
   execution: Execution,
   ending: Ending,
   at: Instant,
-): JobRequeued | JobFailed => {
-  if (partition.returned + 1 >= MOST_RETURNS) {
+): Onward => {
+  if (spec.type === 'ops' && ending.class === 'node-lost') return givenUp(spec, execution.partition, ending, at);
+  if (spec.type !== 'daemon' && partition.returned + 1 >= MOST_RETURNS) {
     const { lastError } = partition;
     const real = lastError ? `; the last error of a run was ${lastError.class}: ${lastError.message}` : '';
     const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}${real}`;
-    return { type: 'JobFailed', data: { class: ending.class, code: 'placement-tries', message, at } };
+    return givenUp(spec, execution.partition, { class: ending.class, code: 'placement-tries', message }, at);
   }
   const exclude = { nodeId: execution.nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
   const { partition: index } = execution;

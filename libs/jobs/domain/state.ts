@@ -52,19 +52,35 @@ export interface Execution {
   readonly endedBySystem?: true;
 }
 
-/** One of the job's `count` parts. */
+/**
+ * `waiting` for an execution; `live` with one; `done`, never of a job that is endless; `failed` for good, `removed` with its
+ * node: only of a job with targets.
+ */
+export type PartitionStateName = 'waiting' | 'live' | 'done' | 'failed' | 'removed';
+
+/** One of the job's parts: `count` of them, or one for each of its targets. */
 export interface Partition {
-  readonly state: 'waiting' | 'live' | 'done';
-  /** Tries that ran, or may have run, and did not succeed. */
+  readonly state: PartitionStateName;
+  /** The one node that it may run on; absent where any will do. */
+  readonly target?: string;
+  /** It was removed while it is live: when that has ended, nothing follows. */
+  readonly leaving?: true;
+  /** Tries that ran, or may have run, whatever came of them. */
+  readonly tries: number;
+  /** Of these, how many failed in a row up to now; see `failuresInARow`. */
   readonly failures: number;
-  /** Reservations that came back before they ran, and tries that the system stopped; they cost no attempt. */
+  /** Reservations that came back before they ran, and tries that the system stopped; they cost no attempt. Of an endless job, since one last ran. */
   readonly returned: number;
   /** The last error of a try that ran: it stays visible when later ones come back unused. */
   readonly lastError?: Ending;
   readonly notBefore?: Instant;
   /** Tries that ran out of memory, where there were any. */
   readonly shortages?: number;
+  /** What its last decision said while it waits, by `deferralKey`; kept where partitions wait each for its own node. */
+  readonly deferral?: string | undefined;
 }
+
+export const NEW_PARTITION: Partition = { state: 'waiting', tries: 0, failures: 0, returned: 0 };
 
 /** Why a try or a job did not succeed. */
 export interface Ending {

@@ -68,7 +68,7 @@ const folded = (job: JobState, returned: number): JobState => ({
   avoid: [],
   abandoned: [],
   executions: Object.fromEntries(Object.entries(job.executions).filter(([, execution]) => isLive(execution))),
-  partitions: job.partitions.map(({ state, failures }) => ({ state, failures, returned })),
+  partitions: job.partitions.map(({ state, tries, failures }) => ({ state, tries, failures, returned })),
 });
 
 const keyOf = (job: JobState): string =>

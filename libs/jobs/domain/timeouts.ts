@@ -1,5 +1,6 @@
 import { plusSeconds, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
+import { hasTargets } from './job-spec.js';
 import type { JobSpec } from './job-spec.js';
 import type { Ending, Execution, JobState } from './state.js';
 
@@ -31,19 +32,34 @@ const totalBound = ({ spec, submittedAt }: TimedJob): Bound | undefined =>
     : bound(submittedAt, spec.timeouts.total, 'total-timeout', 'since its submission');
 
 /**
- * Of the part that waits longest. It entered the queue when the job was submitted, when its backoff was over or when the
+ * Of the part that waits longest; of the job itself until its nodes are found. A daemon waits for each node as long as it
+ * takes. It entered the queue when the job was submitted, when its backoff was over or when the
  * job was resumed, whichever came last; a job that is held is not in the queue.
  */
-const queueBound = ({ spec, submittedAt, paused, resumedAt = '', partitions }: TimedJob): Bound | undefined => {
-  if (paused || spec?.timeouts.queue === undefined) return undefined;
-  const entries = partitions
-    .filter(({ state }) => state === 'waiting')
-    .map(({ notBefore = submittedAt }) => (notBefore > resumedAt ? notBefore : resumedAt));
-  const first = entries.reduce<Instant | undefined>(
+const queueBound = (job: TimedJob): Bound | undefined => {
+  const { spec, paused, partitions } = job;
+  if (paused || spec?.timeouts.queue === undefined || spec.type === 'daemon') return undefined;
+  const waiting = partitions.filter(({ state }) => state === 'waiting').map((partition) => queuedAt(job, partition));
+  const first = (partitions.length === 0 ? [queuedAt(job, {})] : waiting).reduce<Instant | undefined>(
     (least, at) => (least !== undefined && least < at ? least : at),
     undefined,
   );
   return first === undefined ? undefined : bound(first, spec.timeouts.queue, 'queue-timeout', 'in the queue');
+};
+
+const queuedAt = (
+  { submittedAt, resumedAt = '' }: TimedJob,
+  { notBefore = submittedAt }: { readonly notBefore?: Instant | undefined },
+): Instant => (notBefore > resumedAt ? notBefore : resumedAt);
+
+/** The partitions of an `ops` job that wait for their nodes for longer than they may. */
+export const targetsQueuedTooLong = (job: JobState, at: Instant): number[] => {
+  const { spec } = job;
+  if (!spec || !hasTargets(spec.type) || spec.timeouts.queue === undefined) return [];
+  const seconds = spec.timeouts.queue;
+  return job.partitions.flatMap((partition, index) =>
+    partition.state === 'waiting' && plusSeconds(queuedAt(job, partition), seconds) <= at ? [index] : [],
+  );
 };
 
 /** The bound on the job that is reached first as things stand; undefined when it has none. */
@@ -71,6 +87,12 @@ export const runDeadline = (spec: JobSpec, execution: Execution, grace: number):
   if (state !== 'running' || startedAt === undefined || spec.timeouts.run === undefined) return undefined;
   return plusSeconds(startedAt, spec.timeouts.run + grace + pausedFor);
 };
+
+/** Seconds that a try has worked by `at`; 0 for one that never started. */
+export const secondsRun = (execution: Execution, at: Instant): number =>
+  execution.startedAt === undefined
+    ? 0
+    : (toMillis(at) - toMillis(execution.startedAt)) / 1000 - stoodStill(execution, at);
 
 /** Seconds that a try has stood still, when it goes on at `at`. */
 export const stoodStill = ({ pausedSince, pausedFor = 0 }: Execution, at: Instant): number =>

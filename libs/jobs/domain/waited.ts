@@ -1,7 +1,8 @@
 import { toMillis } from '#kernel';
 import type { Instant, Millis } from '#kernel';
 import type { Decision } from './decision.js';
-import type { JobEvent } from './events.js';
+import type { JobEvent, TargetsChanged } from './events.js';
+import { hasTargets } from './job-spec.js';
 
 /** How long one cause held; a cause is a reason of placement, or one of the job's own waits. */
 export interface WaitedFor {
@@ -44,6 +45,8 @@ class Wait {
   private waiting = false;
   private paused = false;
   private ended = false;
+  /** Its node was taken away. */
+  private gone = false;
   private cause = 'look';
   private notBefore: Millis = -Infinity;
 
@@ -53,7 +56,7 @@ class Wait {
     this.pass(toMillis(event.type === 'PlacementDecided' ? event.data.time : event.data.at));
     switch (event.type) {
       case 'JobSubmitted':
-        return this.wait('look');
+        return hasTargets(event.data.spec.type) ? undefined : this.wait('look');
       case 'JobPaused':
         this.paused = true;
         return;
@@ -65,6 +68,11 @@ class Wait {
         return;
       case 'JobRequeued':
         if (event.data.partition === this.partition) this.backOff(toMillis(event.data.notBefore));
+        return;
+      case 'TargetsChanged':
+        return this.retarget(event.data);
+      case 'PartitionFailed':
+        if (event.data.partition === this.partition) this.waiting = false;
         return;
       case 'ExecutionReserved':
         if (event.data.partition === this.partition) this.start(event.data.executionId);
@@ -108,6 +116,14 @@ class Wait {
     this.cause = cause;
   }
 
+  /** A partition begins to wait when its node is given to it, and ceases when that is taken away. */
+  private retarget({ added, removed }: TargetsChanged['data']): void {
+    if (removed.includes(this.partition)) [this.gone, this.waiting] = [true, false];
+    if (!added.some(({ partition }) => partition === this.partition)) return;
+    this.gone = false;
+    if (this.own.size === 0) this.backOff(-Infinity);
+  }
+
   private backOff(until: Millis): void {
     this.wait('look');
     this.notBefore = until;
@@ -120,7 +136,7 @@ class Wait {
   }
 
   private over({ executionId = '' }: { executionId?: string }): void {
-    if (this.own.delete(executionId)) this.wait('look');
+    if (this.own.delete(executionId) && !this.gone) this.wait('look');
   }
 }
 

@@ -1,7 +1,15 @@
 import { livenessOf } from './executions.js';
 import { reasonAfter } from './reasons.js';
 import type { Instant } from '#kernel';
-import type { ExecutionReserved, JobEvent, JobSubmitted, PlacementDecided } from '../domain/events.js';
+import { hasTargets, isEndless } from '../domain/job-spec.js';
+import type {
+  ExecutionReserved,
+  JobEvent,
+  JobSubmitted,
+  PartitionFailed,
+  PlacementDecided,
+  TargetsChanged,
+} from '../domain/events.js';
 import type { JobStateName } from '../domain/state.js';
 import type { Liveness } from './executions.js';
 import type { ExecutionRow, JobRow } from './tables.js';
@@ -39,8 +47,9 @@ const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmit
   state: 'queued',
   stateSince: at,
   priority: spec.priority,
-  count: spec.count,
+  count: hasTargets(spec.type) ? 0 : spec.count,
   succeeded: 0,
+  failedPartitions: [],
   submittedAt: at,
   startedAt: null,
   endedAt: null,
@@ -64,6 +73,7 @@ const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmit
 });
 
 /** What an event changes beside counts, reason, progress and state. */
+// eslint-disable-next-line max-lines-per-function -- one case for each event that changes something
 const specific = (row: JobRow, event: JobEvent): JobRow => {
   switch (event.type) {
     case 'JobPriorityChanged':
@@ -72,6 +82,10 @@ const specific = (row: JobRow, event: JobEvent): JobRow => {
       return { ...row, paused: true };
     case 'JobResumed':
       return { ...row, paused: false };
+    case 'TargetsChanged':
+      return targetsChanged(row, event.data);
+    case 'PartitionFailed':
+      return partitionFailed(row, event.data);
     case 'PlacementDecided':
       return decided(row, event.data);
     case 'ExecutionReserved':
@@ -79,7 +93,7 @@ const specific = (row: JobRow, event: JobEvent): JobRow => {
     case 'ExecutionStarted':
       return { ...row, startedAt: row.startedAt ?? event.data.at };
     case 'ExecutionSucceeded':
-      return { ...row, succeeded: row.succeeded + 1 };
+      return isEndless(row.type) ? row : { ...row, succeeded: row.succeeded + 1 };
     case 'JobRequeued':
       return { ...row, notBefore: event.data.notBefore };
     case 'JobCancelRequested':
@@ -115,6 +129,18 @@ const failureSeen = (row: JobRow, event: JobEvent): JobRow => {
   return { ...row, failure: { class: 'node-lost', code: 'node-lost', message: event.data.reason } };
 };
 
+const targetsChanged = (row: JobRow, { added, removed }: TargetsChanged['data']): JobRow => ({
+  ...row,
+  count: row.count + added.length - removed.length,
+  failedPartitions: row.failedPartitions.filter((partition) => !removed.includes(partition)),
+});
+
+const partitionFailed = (row: JobRow, data: PartitionFailed['data']): JobRow => ({
+  ...row,
+  failedPartitions: [...row.failedPartitions, data.partition],
+  failure: { class: data.class, code: data.code, message: data.message },
+});
+
 const decided = (row: JobRow, data: PlacementDecided['data']): JobRow => ({
   ...row,
   decisions: data.number,
@@ -149,6 +175,7 @@ const counts = (row: JobRow, { before, after }: ExecutionChange): Counts => {
 };
 
 const progressOf = (row: JobRow, { after }: ExecutionChange): number => {
+  if (isEndless(row.type)) return 0;
   if (row.count > 1) return row.succeeded / row.count;
   return after?.progress ?? row.progress;
 };

@@ -15,6 +15,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   JobPriorityChanged: true,
   JobPaused: true,
   JobResumed: true,
+  TargetsChanged: true,
   PlacementDecided: true,
   ExecutionReserved: true,
   ReservationConfirmed: true,
@@ -34,6 +35,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   ExecutionCancelled: true,
   LateResultRejected: true,
   JobRequeued: true,
+  PartitionFailed: true,
   JobCancelRequested: true,
   JobCompleted: true,
   JobFailed: true,
@@ -74,7 +76,7 @@ const decisionRow = (recorded: RecordedEvent, { data }: PlacementDecided, jobId:
 /** Jobs, their executions, decisions and movements. */
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 2,
+  version: 3,
   prefixes: [JOB_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: jobsTable,

@@ -30,9 +30,11 @@ export interface JobRow {
   readonly state: JobStateName;
   readonly stateSince: Instant;
   readonly priority: number;
-  /** Partitions, and how many of them have succeeded. */
+  /** Partitions (of a job with targets, the nodes that it is to run on now), and how many of them have succeeded. */
   readonly count: number;
   readonly succeeded: number;
+  /** Partitions that were given up while the job goes on, by their numbers; only of a job with targets. */
+  readonly failedPartitions: readonly number[];
   readonly submittedAt: Instant;
   readonly startedAt: Instant | null;
   readonly endedAt: Instant | null;
@@ -80,6 +82,7 @@ export const jobsTable: KeyedTable<JobRow> = {
     priority: integer,
     count: integer,
     succeeded: integer,
+    failedPartitions: json,
     submittedAt: once(instant),
     startedAt: nullable(instant),
     endedAt: nullable(instant),

@@ -4,7 +4,7 @@ import { executionOf } from './executions.js';
 import { timeOf } from './job-row.js';
 import type { RecordedEvent } from '#event-store';
 import type { Decision } from '../domain/decision.js';
-import type { JobEvent } from '../domain/events.js';
+import type { JobEvent, TargetsChanged } from '../domain/events.js';
 import type { JobTimelineRow } from './tables.js';
 
 /** The movement that an event is to the job's readers. */
@@ -48,6 +48,7 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   JobPriorityChanged: ({ priority }) => `The priority is ${priority} now`,
   JobPaused: ({ reason }) => `Paused: ${reason}`,
   JobResumed: () => 'Resumed',
+  TargetsChanged: (change) => targetsTitle(change),
   PlacementDecided: (decision) => decisionTitle(decision),
   ExecutionReserved: ({ nodeId, attempt, confirmBy }) =>
     `Attempt ${attempt} reserved on ${nodeId}, to be confirmed by ${confirmBy}`,
@@ -74,10 +75,20 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
     memory === undefined
       ? `Waits again: ${message}`
       : `Waits to be tried again with ${formatBytes(memory)} of memory: ${message}`,
+  PartitionFailed: (failure) => `Part ${failure.partition} is given up (${failure.class}): ${failure.message}`,
   JobCancelRequested: ({ byUser, reason }) => `${byUser ? 'A user' : 'The system'} asked to cancel: ${reason}`,
   JobCompleted: () => 'Completed',
   JobFailed: (failure) => `The job failed (${failure.class}): ${failure.message}`,
   JobCancelled: ({ reason }) => `Cancelled: ${reason}`,
+};
+
+const targetsTitle = ({ added, removed }: TargetsChanged['data']): string => {
+  const count = (amount: number): string => `${amount} node${amount === 1 ? '' : 's'}`;
+  const parts = [
+    added.length > 0 ? `${count(added.length)} joined` : '',
+    removed.length > 0 ? `${count(removed.length)} left` : '',
+  ];
+  return `The nodes it runs on changed: ${parts.filter((part) => part !== '').join(', ')}`;
 };
 
 const titleOf = ({ type, data }: JobEvent): string => (TITLES[type] as (data: JobEvent['data']) => string)(data);

@@ -5,17 +5,10 @@ import { reasonsDigest } from '../digest.js';
 import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
+import { newPartitions, partitionOf, partitionOver, targetsChanged } from './partitions.js';
 import { countRefusal, noRefusals } from './refusals.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
-import type {
-  ClusterJob,
-  ClusterNode,
-  ClusterState,
-  EndedJob,
-  LiveExecution,
-  LiveState,
-  PartitionState,
-} from './state.js';
+import type { ClusterJob, ClusterNode, ClusterState, EndedJob, LiveExecution, LiveState } from './state.js';
 import { emptyRecord, FAILURE_WEIGHTS, recordFailure, recordSuccess } from './track-record.js';
 
 export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bigint, event: JobEvent): void => {
@@ -50,7 +43,7 @@ const submitted = (id: string, revision: bigint, data: JobSubmitted['data']): Cl
   institution: data.institution,
   submittedAt: data.at,
   evaluationId: data.evaluationId,
-  partitions: Array.from({ length: data.spec.count }, waitingPartition),
+  partitions: newPartitions(data.spec),
   executions: new Map(),
   exclusions: new Map(),
   priority: data.spec.priority,
@@ -60,15 +53,6 @@ const submitted = (id: string, revision: bigint, data: JobSubmitted['data']): Cl
   lastDecision: undefined,
   fencingToken: 0,
   revision,
-});
-
-const waitingPartition = (): PartitionState => ({
-  state: 'waiting',
-  executionId: undefined,
-  nodeId: undefined,
-  notBefore: undefined,
-  avoid: [],
-  memory: undefined,
 });
 
 // eslint-disable-next-line max-lines-per-function -- one line for each member of the union
@@ -91,6 +75,11 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'JobCancelRequested':
       job.cancelRequested = true;
       return;
+    case 'TargetsChanged':
+      return targetsChanged(job, event.data);
+    case 'PartitionFailed':
+      partitionOf(job, event.data.partition).state = 'failed';
+      return;
     case 'PlacementDecided':
       return decided(job, event.data);
     case 'JobRequeued':
@@ -112,17 +101,17 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ExecutionStopRequested':
       return stopRequested(job, event.data.executionId);
     case 'ReservationDeclined':
-      return over(cluster, job, event.data.executionId, 'waiting', 'declined', event.data.at);
+      return over(cluster, job, event.data.executionId, 'declined', event.data.at);
     case 'ReservationExpired':
-      return over(cluster, job, event.data.executionId, 'waiting', 'expired', event.data.at);
+      return over(cluster, job, event.data.executionId, 'expired', event.data.at);
     case 'ExecutionSucceeded':
-      return over(cluster, job, event.data.executionId, 'done', 'success', event.data.at);
+      return over(cluster, job, event.data.executionId, 'success', event.data.at);
     case 'ExecutionFailed':
-      return over(cluster, job, event.data.executionId, 'waiting', event.data.class, event.data.at);
+      return over(cluster, job, event.data.executionId, event.data.class, event.data.at);
     case 'ExecutionLost':
-      return over(cluster, job, event.data.executionId, 'waiting', 'node-lost', event.data.at);
+      return over(cluster, job, event.data.executionId, 'node-lost', event.data.at);
     case 'ExecutionCancelled':
-      return over(cluster, job, event.data.executionId, 'waiting', 'cancelled', event.data.at);
+      return over(cluster, job, event.data.executionId, 'cancelled', event.data.at);
     case 'JobCompleted':
       return ended(cluster, job, 'completed', event.data.at);
     case 'JobFailed':
@@ -139,8 +128,10 @@ const ignored = (_event: never): void => undefined;
 
 const decided = (job: ClusterJob, decision: Decision): void => {
   const { number, outcome, partition, time, wakesOn, wakesAt } = decision;
+  const digest = reasonsDigest(decision);
   job.decisions = number;
-  job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, digest: reasonsDigest(decision) };
+  job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, digest };
+  partitionOf(job, partition).digest = digest;
 };
 
 const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserved['data']): void => {
@@ -164,13 +155,7 @@ const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserve
   const onNode = cluster.live.get(nodeId) ?? new Map<string, LiveExecution>();
   cluster.live.set(nodeId, onNode.set(executionId, execution));
   const state = partitionOf(job, partition);
-  Object.assign(state, { state: 'live', executionId, nodeId, notBefore: undefined });
-};
-
-/** A partition beyond the job's count would be a writer's fault; the fold of what was stored must still go on. */
-const partitionOf = (job: ClusterJob, partition: number): PartitionState => {
-  while (job.partitions.length <= partition) job.partitions.push(waitingPartition());
-  return job.partitions[partition] ?? waitingPartition();
+  Object.assign(state, { state: 'live', executionId, nodeId, notBefore: undefined, digest: undefined });
 };
 
 const moved = (job: ClusterJob, executionId: string, state: LiveState): void => {
@@ -220,7 +205,6 @@ const over = (
   cluster: ClusterState,
   job: ClusterJob,
   executionId: string,
-  next: 'waiting' | 'done',
   outcome: FailureClass | 'success',
   at: string,
 ): void => {
@@ -228,7 +212,7 @@ const over = (
   if (!execution) return;
   dropExecution(cluster, job, execution);
   const partition = partitionOf(job, execution.partition);
-  if (partition.executionId === executionId) partition.state = next;
+  if (partition.executionId === executionId) partitionOver(partition, job.spec.type, outcome);
   const node = cluster.nodes.get(execution.nodeId);
   if (!node) return;
   if (outcome === 'declined' || outcome === 'expired') {
@@ -274,6 +258,7 @@ const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
   partition.state = 'waiting';
   partition.notBefore = data.notBefore;
   if (data.memory !== undefined) partition.memory = data.memory;
+  if (data.cause === 'ended') partition.avoid = [];
   if (data.avoid !== undefined && !partition.avoid.includes(data.avoid)) {
     partition.avoid = [...partition.avoid, data.avoid];
   }

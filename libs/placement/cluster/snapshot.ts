@@ -111,11 +111,14 @@ const EXECUTION: Codec<LiveExecution> = record<LiveExecution>()({
 
 const PARTITION: Codec<PartitionState> = record<PartitionState>()({
   state: 'plain',
+  target: 'plain',
+  leaving: 'plain',
   executionId: 'plain',
   nodeId: 'plain',
   notBefore: 'plain',
   avoid: 'plain',
   memory: 'plain',
+  digest: 'plain',
 });
 
 const JOB: Codec<ClusterJob> = record<ClusterJob>()({

@@ -1,6 +1,6 @@
 import type { Instant, Millis } from '#kernel';
 import type { Contract, Inventory, LatencyClass, Policy } from '#nodes';
-import type { DecisionOutcome, JobSpec } from '#jobs';
+import type { DecisionOutcome, JobSpec, PartitionStateName } from '#jobs';
 import type { Quota } from '#projects';
 import type { NodeFacts } from './facts.js';
 import { emptyMix } from './mix.js';
@@ -166,7 +166,12 @@ export interface LiveExecution {
 }
 
 export interface PartitionState {
-  state: 'waiting' | 'live' | 'done';
+  /** As the job's own state says; see `PartitionStateName`. */
+  state: PartitionStateName;
+  /** The one node that it may run on; undefined where any will do. */
+  target: string | undefined;
+  /** It was removed while it is live: when that has ended, nothing follows. */
+  leaving: boolean;
   /** Of the live or last execution. */
   executionId: string | undefined;
   nodeId: string | undefined;
@@ -176,6 +181,8 @@ export interface PartitionState {
   avoid: readonly string[];
   /** Bytes that it asks for since it ran out of memory; undefined while it asks for what its job does. */
   memory: number | undefined;
+  /** While it waits, what its last decision said; see `reasonsDigest`. */
+  digest: string | undefined;
 }
 
 /** What was last decided about a job, in short. */

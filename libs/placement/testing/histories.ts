@@ -53,6 +53,8 @@ const SHAPES: Some<Partial<JobSpec>> = [
   { application: { name: 'node' }, resources: { cpu: 0.3, memory: GIB, disk: 0, ioSlots: 1 } },
   { resources: { cpu: 1, memory: GIB, disk: 0, ioSlots: 0, gpu: { count: 1, share: 0.5, models: [] } } },
   { project: 'other', type: 'daemon', priority: 70 },
+  { type: 'ops' },
+  { type: 'service', count: 2 },
 ];
 
 const INVENTORIES: Some<Partial<Inventory>> = [
@@ -126,7 +128,7 @@ const STEPS: Some<Step> = [
     type: 'JobRequeued',
     data: {
       partition: any % 2,
-      cause: 'infrastructure',
+      cause: any % 5 === 4 ? 'ended' : 'infrastructure',
       message: 'x',
       notBefore: second(any * 1000),
       avoid: node,
@@ -134,6 +136,22 @@ const STEPS: Some<Step> = [
       ...(any % 3 ? { exclude: { nodeId: node, until: second(any * 5000) } } : {}),
       at,
     },
+  })),
+  ...[0, 1].map(() =>
+    onJob((at, { any }) => ({
+      type: 'TargetsChanged',
+      data: {
+        evaluationId: 'e',
+        position: '0',
+        added: any % 4 === 3 ? [] : [{ partition: any % 3, nodeId: `n${any % 2}` }],
+        removed: any % 3 === 2 ? [any % 2] : [],
+        at,
+      },
+    })),
+  ),
+  onJob((at, { any }) => ({
+    type: 'PartitionFailed',
+    data: { partition: any % 2, class: 'node-lost', code: 'node-lost', message: 'x', at },
   })),
   onJob((at) => ({ type: 'JobCompleted', data: { at } })),
   onJob((at) => ({ type: 'JobFailed', data: { class: 'timeout', code: 'x', message: 'x', at } })),

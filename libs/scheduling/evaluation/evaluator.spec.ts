@@ -143,20 +143,6 @@ describe('an evaluation', () => {
     expect(world.types('job-j1')).toEqual(['PlacementDecided', 'PlacementDecided']);
   });
 
-  it('S-05 a daemon has one instance on each node, also when nodes are few', async () => {
-    const world = new SchedulingWorld();
-    await world.project();
-    await world.node('n1');
-    await world.looping();
-    await world.submit('j1', { type: 'daemon', count: 2 });
-    await world.time.advanceAsync(100);
-    expect(world.events('job-j1', 'ExecutionReserved')).toHaveLength(1);
-    await world.node('n2');
-    await world.time.advanceAsync(100);
-    const nodes = world.events('job-j1', 'ExecutionReserved').map(({ data }) => (data as { nodeId: string }).nodeId);
-    expect(nodes).toEqual(['n1', 'n2']);
-  });
-
   it('a quota of jobs stops new ones, and not the rest of one that it counts already', async () => {
     const world = new SchedulingWorld();
     await world.project('few', { jobs: 1 });
