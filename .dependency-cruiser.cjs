@@ -34,12 +34,28 @@ const purity = [
   forbid(
     'pure-borrows-only-types',
     'Pure parts share vocabulary, not behaviour: another one is imported with `import type`.',
-    { path: `^libs/(${CONTEXTS}|placement|governor)/(?!write/|read/|api/)`, pathNot: TESTS },
+    { path: `^libs/(${CONTEXTS}|governor)/(?!write/|read/|api/)`, pathNot: TESTS },
     {
       path: `^libs/(?:${CONTEXTS}|placement|governor)/`,
       pathNot: '^libs/$1/',
       dependencyTypesNot: ['type-only'],
     },
+  ),
+  forbid(
+    'placement-asks-the-governor',
+    'The same, but for the core of the governor: the one place where budgets are computed (decision record 0011).',
+    { path: '^libs/placement/', pathNot: TESTS },
+    {
+      path: `^libs/(?:${CONTEXTS}|governor)/`,
+      pathNot: '^libs/governor/budget/index\\.ts$',
+      dependencyTypesNot: ['type-only'],
+    },
+  ),
+  forbid(
+    'budgets-know-no-queue',
+    'The core of the governor computes; it orders, holds and runs nothing.',
+    { path: '^libs/governor/budget/', pathNot: TESTS },
+    { path: '^libs/governor/(?!budget/)' },
   ),
   forbid(
     'context-index-is-pure',

@@ -1,15 +1,8 @@
 import type { Millis, Rejection } from '#kernel';
 import type { Contract } from '#nodes';
-import { demandOf } from './demand.js';
-import { estimateMistakes } from './estimate.js';
-import type { Estimate } from './estimate.js';
-import { forecast } from './forecast.js';
-import type { ExpectedRelease, Forecast } from './forecast.js';
+import { demandOf, estimateMistakes, forecast, holding, machineOf, verdict, without } from './budget/index.js';
+import type { Capacity, Estimate, ExpectedRelease, Forecast, Machine, Reject, Verdict, Wait } from './budget/index.js';
 import { frozenCopy } from './frozen.js';
-import { holding, machineOf, without } from './machine.js';
-import type { Capacity, Machine } from './machine.js';
-import { verdict } from './verdict.js';
-import type { Reject, Verdict, Wait } from './verdict.js';
 
 declare const opaque: unique symbol;
 

@@ -1,15 +1,17 @@
-export type { Estimate } from './estimate.js';
 export { ResourceGovernor } from './governor.js';
 export type { Granted, Outlook, Release, Reservation, Reserved } from './governor.js';
-export type { Forecast } from './forecast.js';
-export { machineOf } from './machine.js';
-export type { Capacity, Machine } from './machine.js';
-export { demandOf } from './demand.js';
-export type { Demand } from './demand.js';
-export type { DeviceChoice } from './devices.js';
-export type { Shortage, ShortageCode } from './shortage.js';
-export { contractFor, verdict } from './verdict.js';
-export type { Verdict } from './verdict.js';
+export { contractFor, demandOf, machineOf, verdict } from './budget/index.js';
+export type {
+  Capacity,
+  Demand,
+  DeviceChoice,
+  Estimate,
+  Forecast,
+  Machine,
+  Shortage,
+  ShortageCode,
+  Verdict,
+} from './budget/index.js';
 export { runInBatches } from './queue/batches.js';
 export type { BatchSequence, SequenceEnd } from './queue/batches.js';
 export type { Governor } from './queue/admission.js';

@@ -1,4 +1,5 @@
-import { toMilli } from '#kernel';
+import { demandOf as budgetDemandOf } from '#governor/budget';
+import type { Demand as BudgetDemand } from '#governor/budget';
 import type { JobSpec, Preference, SoftwareRequirement } from '#jobs';
 import { foldArchitecture } from './requirements/architecture-name.js';
 import { parseConstraint } from './requirements/constraint.js';
@@ -26,31 +27,11 @@ export interface PreferenceDemand {
   readonly strength: number;
 }
 
-/** `share` in thousandths. `memory` for each device, before what a batch adds; absent: the share's part of the device. */
-export interface GpuDemand {
-  readonly count: number;
-  readonly share: number;
-  readonly memory: number | undefined;
-  readonly memoryPerItem: number;
-  /** Lower case; empty accepts any. */
-  readonly models: ReadonlySet<string>;
-}
-
 /**
- * A job's requirements in whole numbers and parsed, made once for each spec. A job that works in batches needs
- * `memory = resources.memory + items × memoryPerItem`, and so for each GPU; it fits a node that can take `minItems`, and
- * is granted as many up to `maxItems` as fit.
+ * A job's requirements in whole numbers and parsed, made once for each spec. Amounts are the governor's demand; a job that
+ * works in batches fits a node that can take its smallest one.
  */
-export interface Demand {
-  readonly cpu: number;
-  readonly memory: number;
-  readonly memoryPerItem: number;
-  readonly minItems: number;
-  readonly maxItems: number;
-  readonly batched: boolean;
-  readonly disk: number;
-  readonly ioSlots: number;
-  readonly gpu: GpuDemand | undefined;
+export interface Demand extends BudgetDemand {
   readonly application: SoftwareDemand | undefined;
   readonly packages: readonly SoftwareDemand[];
   readonly architectures: ReadonlySet<string>;
@@ -70,32 +51,13 @@ export const demandOf = (spec: JobSpec): Demand => {
 };
 
 const read = (spec: JobSpec): Demand => ({
-  cpu: toMilli(spec.resources.cpu),
-  memory: spec.resources.memory,
-  memoryPerItem: spec.batch?.memoryPerItem ?? 0,
-  minItems: spec.batch?.min ?? 0,
-  maxItems: spec.batch?.size ?? 0,
-  batched: spec.batch !== undefined,
-  disk: spec.resources.disk,
-  ioSlots: spec.resources.ioSlots,
-  gpu: gpuDemand(spec),
+  ...budgetDemandOf(spec),
   application: spec.application && softwareDemand(spec.application),
   packages: spec.packages.map(softwareDemand),
   architectures: new Set(spec.architecture.map(foldArchitecture)),
   constraints: spec.constraints.map(constraintDemand),
   preferences: spec.preferences.flatMap(preferenceDemand),
 });
-
-const gpuDemand = ({ resources: { gpu }, batch }: JobSpec): GpuDemand | undefined =>
-  gpu && gpu.count > 0
-    ? {
-        count: gpu.count,
-        share: toMilli(gpu.share),
-        memory: gpu.memory,
-        memoryPerItem: batch?.gpuMemoryPerItem ?? 0,
-        models: new Set(gpu.models.map((model) => model.toLowerCase())),
-      }
-    : undefined;
 
 const softwareDemand = ({ name, version }: SoftwareRequirement): SoftwareDemand => {
   const parsed = version === undefined ? undefined : parseVersionRange(version);
@@ -116,6 +78,3 @@ const preferenceDemand = ({ constraint, weight }: Preference): PreferenceDemand[
   const parsed = parseConstraint(constraint);
   return parsed.kind === 'constraint' ? [{ constraint: parsed.constraint, strength: weight / 100 }] : [];
 };
-
-/** Bytes of memory with a batch of so many items. */
-export const memoryFor = (demand: Demand, items: number): number => demand.memory + items * demand.memoryPerItem;

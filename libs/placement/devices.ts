@@ -1,10 +1,11 @@
-import { byText } from '#kernel';
+import { devicesWithRoom, grantedMemory, memoryFor } from '#governor/budget';
+import type { Device, GpuDemand } from '#governor/budget';
 import type { JobMix } from './cluster/mix.js';
-import type { ClusterNode, Device } from './cluster/state.js';
-import { memoryFor } from './demand.js';
-import type { Demand, GpuDemand } from './demand.js';
-import { grantedMemory, hasRoom, isOfModel } from './gpu.js';
+import type { ClusterNode } from './cluster/state.js';
+import type { Demand } from './demand.js';
 import { askers, conserved, fragmentation, freeOf, wasted } from './scores/fragmentation.js';
+
+type Mix = Pick<JobMix, 'typical'>;
 
 /** The devices that a job would be given on a node, and by how much its fragmentation grows with it. */
 export interface DeviceChoice {
@@ -13,24 +14,28 @@ export interface DeviceChoice {
   readonly grown: number;
 }
 
+/** Which devices a job is given on a node, or undefined when too few have room. None for a job without GPUs. */
+export const chooseDevices = (node: ClusterNode, demand: Demand, items: number, mix: Mix): DeviceChoice | undefined => {
+  const { gpu } = demand;
+  if (!gpu) return weighing(node, demand, items, mix)([]);
+  const room = devicesWithRoom(node.devices, gpu, items);
+  return room && chooseAmong(room, node, demand, items, mix);
+};
+
 /**
- * Which devices a job is given on a node, or undefined when too few have room. For one device each kind of device that has
- * room is weighed, and the one taken that conserves most; among equals, and for several devices, the fullest that still
- * have room, so that others stay whole, then the smallest, then by id. No devices for a job without GPUs.
+ * Which of the devices that have room, fullest first, to take. For one device each kind of device is weighed, and the one
+ * taken that conserves most; among equals, and for several devices, the fullest, so that others stay whole.
  */
-export const chooseDevices = (
+export const chooseAmong = (
+  room: readonly Device[],
   node: ClusterNode,
   demand: Demand,
   items: number,
-  mix: Pick<JobMix, 'typical'>,
-): DeviceChoice | undefined => {
-  const { gpu } = demand;
+  mix: Mix,
+): DeviceChoice => {
   const weigh = weighing(node, demand, items, mix);
-  if (!gpu) return weigh([]);
-  const room = node.devices.filter((device) => isOfModel(device, gpu) && hasRoom(device, gpu, items));
-  if (room.length < gpu.count) return undefined;
-  room.sort(fullestFirst);
-  if (gpu.count !== 1) return weigh(room.slice(0, gpu.count));
+  const count = demand.gpu?.count ?? 0;
+  if (count !== 1) return weigh(room.slice(0, count));
   return room
     .filter((device, index) => index === 0 || !alike(device, room[index - 1] as Device))
     .map((device) => weigh([device]))
@@ -41,7 +46,7 @@ const weighing = (
   { total, used, devices }: ClusterNode,
   demand: Demand,
   items: number,
-  mix: Pick<JobMix, 'typical'>,
+  mix: Mix,
 ): ((chosen: readonly Device[]) => DeviceChoice) => {
   const free = devices.map(freeOf);
   const [cpu, memory] = [total.cpu - used.cpu, total.memory - used.memory];
@@ -58,13 +63,6 @@ const weighing = (
     return { devices: chosen, grown: wasted(beside, left) - before };
   };
 };
-
-/** Least free share first, then least free memory; among empty devices that is the smallest. */
-const fullestFirst = (left: Device, right: Device): number =>
-  right.usedShare - left.usedShare ||
-  left.memory - left.usedMemory - (right.memory - right.usedMemory) ||
-  byText(left.modelKey, right.modelKey) ||
-  byText(left.id, right.id);
 
 const alike = (left: Device, right: Device): boolean =>
   left.usedShare === right.usedShare &&

@@ -1,6 +1,6 @@
+import { memoryFor } from '#governor/budget';
 import { fromMilli } from '#kernel';
 import type { Price } from '#nodes';
-import { memoryFor } from './demand.js';
 import type { Demand } from './demand.js';
 
 const GIB = 1024 ** 3;

@@ -1,7 +1,7 @@
 import type { Rejection } from '#kernel';
 import type { BatchRequest } from '#jobs';
 import type { Contract } from '#nodes';
-import type { Estimate } from '../estimate.js';
+import type { Estimate } from '../budget/index.js';
 import type { TaskQueue } from './task-queue.js';
 import type { TaskControl } from './task.js';
 

@@ -223,7 +223,7 @@ describe('G-59 budgets stay with the governor', () => {
         ([, from]) => from,
       );
       const outside = values.filter((from) => !from!.startsWith('./'));
-      expect(['../frozen.js', '../estimate.js', '#kernel']).toEqual(expect.arrayContaining(outside));
+      expect(['../frozen.js', '../budget/index.js', '#kernel']).toEqual(expect.arrayContaining(outside));
     }
   });
 

@@ -1,5 +1,5 @@
 import type { Millis } from '#kernel';
-import type { Estimate } from '../estimate.js';
+import type { Estimate } from '../budget/index.js';
 
 /**
  * How a lane orders its tasks. `fifo`: as they came, and nobody passes the first. `priority`: higher first, equals as they

@@ -1,7 +1,7 @@
 import type { Millis, Rejection } from '#kernel';
 import type { Contract } from '#nodes';
 import { frozenCopy } from '../frozen.js';
-import type { Estimate } from '../estimate.js';
+import type { Estimate } from '../budget/index.js';
 import type { Reservation } from '../governor.js';
 import type { Lane } from './lane.js';
 import type { TaskControl, TaskDependency, TaskEnd, TaskRequest, TaskState, TaskView, Work } from './task.js';

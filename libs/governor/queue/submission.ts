@@ -1,5 +1,5 @@
 import type { Rejection } from '#kernel';
-import { estimateMistakes } from '../estimate.js';
+import { estimateMistakes } from '../budget/index.js';
 import type { TaskDependency, TaskRequest, TaskState } from './task.js';
 
 /** What a submission is checked against. */

@@ -1,5 +1,5 @@
 import type { Clock, Rejected, Rejection } from '#kernel';
-import type { Estimate } from '../estimate.js';
+import type { Estimate } from '../budget/index.js';
 import { Admission } from './admission.js';
 import type { Governor } from './admission.js';
 import { Lane } from './lane.js';

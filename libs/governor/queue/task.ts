@@ -1,8 +1,8 @@
 import type { Rejection } from '#kernel';
 import type { Contract } from '#nodes';
-import type { Estimate } from '../estimate.js';
+import type { Estimate } from '../budget/index.js';
 import type { Release } from '../governor.js';
-import type { Verdict } from '../verdict.js';
+import type { Verdict } from '../budget/index.js';
 
 /**
  * `blocked` waits for other tasks, `pending` stands in line, `running` and `paused` hold a reservation; the other three are

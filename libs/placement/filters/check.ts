@@ -1,11 +1,12 @@
+import { FREE, HELD, LACKING } from '#governor/budget';
 import type { Millis } from '#kernel';
 import type { ClusterNode } from '../cluster/state.js';
 import type { ReasonCode } from './reasons.js';
 
-/** Passes; fails for now; fails until the node itself or the job changes. Numbers, because millions are made a second. */
-export const PASS = 0;
-export const NOT_NOW = 1;
-export const NEVER = 2;
+/** Passes; fails for now; fails until the node itself or the job changes: the governor's three, for any question. */
+export const PASS = FREE;
+export const NOT_NOW = HELD;
+export const NEVER = LACKING;
 export type Verdict = typeof PASS | typeof NOT_NOW | typeof NEVER;
 
 /** What a node has in place of what was asked: a number in the reason's unit, or text. */

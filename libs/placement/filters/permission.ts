@@ -1,3 +1,4 @@
+import { memoryFor } from '#governor/budget';
 import { toMilli } from '#kernel';
 import type { Millis } from '#kernel';
 import type { Policy } from '#nodes';
@@ -5,7 +6,6 @@ import type { Quota } from '#projects';
 import type { AccessSets } from '../cluster/facts.js';
 import { stepEnd } from '../cluster/steps.js';
 import type { ClusterNode, ClusterState, ProjectUsage } from '../cluster/state.js';
-import { memoryFor } from '../demand.js';
 import type { Demand } from '../demand.js';
 import { priceOf } from '../price.js';
 import { institutionOf } from '../request.js';

@@ -1,10 +1,10 @@
+import { itemsOn, memoryFor } from '#governor/budget';
 import type { JobSpec } from '#jobs';
 import type { Millis } from '#kernel';
 import { stepStart } from '../cluster/steps.js';
 import type { ClusterNode } from '../cluster/state.js';
 import { presenceShare } from '../cluster/uptime.js';
-import { itemsOn } from '../contract.js';
-import { demandOf, memoryFor } from '../demand.js';
+import { demandOf } from '../demand.js';
 import type { Demand } from '../demand.js';
 import { windowState } from '../windows/windows.js';
 
@@ -28,7 +28,7 @@ export const availability = (node: ClusterNode, spec: JobSpec, at: Millis): numb
 const leavesHeadroom = (node: ClusterNode, demand: Demand): boolean => {
   const { total, used, usedShares, devices } = node;
   const { cpu, gpu } = demand;
-  const memory = memoryFor(demand, itemsOn(node, demand));
+  const memory = memoryFor(demand, itemsOn(demand, node));
   return (
     leavesTenth(total.cpu, used.cpu + cpu) &&
     leavesTenth(total.memory, used.memory + memory) &&

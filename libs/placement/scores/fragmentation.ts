@@ -1,12 +1,11 @@
+import { WHOLE } from '#governor/budget';
+import type { Device } from '#governor/budget';
 import type { JobClass, JobMix } from '../cluster/mix.js';
-import type { Device } from '../cluster/state.js';
 
 /*
  * GPU fragmentation after Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient
  * Descent", USENIX ATC 2023.
  */
-
-const WHOLE = 1000;
 
 type Mix = Pick<JobMix, 'typical'>;
 

@@ -1,7 +1,7 @@
+import { itemsOn } from '#governor/budget';
 import type { Millis } from '#kernel';
 import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode } from '../cluster/state.js';
-import { itemsOn } from '../contract.js';
 import { demandOf } from '../demand.js';
 import { priceOf } from '../price.js';
 import type { PlacementRequest } from '../request.js';
@@ -30,7 +30,7 @@ export const standingOf = (
 ): Standing => {
   const { spec } = request;
   const demand = demandOf(spec);
-  const items = itemsOn(node, demand);
+  const items = itemsOn(demand, node);
   const hours = (spec.estimate.duration ?? 3600) / 3600;
   return {
     resources: resources(node, request, strategy, mix),

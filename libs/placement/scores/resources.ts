@@ -1,7 +1,7 @@
+import { itemsOn, memoryFor } from '#governor/budget';
 import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode } from '../cluster/state.js';
-import { itemsOn } from '../contract.js';
-import { demandOf, memoryFor } from '../demand.js';
+import { demandOf } from '../demand.js';
 import type { Demand } from '../demand.js';
 import { chooseDevices } from '../devices.js';
 import type { PlacementRequest } from '../request.js';
@@ -47,7 +47,7 @@ const fullness = (node: ClusterNode, demand: Demand): number => {
     dimensions += 1;
   };
   add(demand.cpu, used.cpu, total.cpu);
-  add(memoryFor(demand, itemsOn(node, demand)), used.memory, total.memory);
+  add(memoryFor(demand, itemsOn(demand, node)), used.memory, total.memory);
   add(demand.disk, used.disk, total.disk);
   add(demand.ioSlots, used.ioSlots, total.ioSlots);
   if (demand.gpu) add(demand.gpu.count * demand.gpu.share, usedShares, devices.length * 1000);
@@ -63,7 +63,7 @@ const instancesOn = ({ ledger }: ClusterNode, job: string): number => {
 const NO_ROOM: Measure = { raw: 0, value: 0 };
 
 const packing = (node: ClusterNode, demand: Demand, mix: Mix): Measure => {
-  const choice = chooseDevices(node, demand, itemsOn(node, demand), mix);
+  const choice = chooseDevices(node, demand, itemsOn(demand, node), mix);
   if (!choice) return NO_ROOM;
   const value = conserved(choice.grown) + CONSERVED_STEP * FINE * fit(node, demand);
   // Adding 0 makes -0 a 0, as which it would come back from the record.

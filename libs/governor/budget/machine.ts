@@ -70,10 +70,3 @@ const changed = ({ total, used, devices }: Machine, contract: Contract, sign: 1 
     }),
   };
 };
-
-/** The machine as it would be if nothing were held. */
-export const emptied = ({ total, devices }: Machine): Machine => ({
-  total,
-  used: { cpu: 0, memory: 0, disk: 0, ioSlots: 0 },
-  devices: devices.map((device) => ({ ...device, usedShare: 0, usedMemory: 0 })),
-});

@@ -6,7 +6,7 @@ import { chooseContract } from '#placement';
 import type { ClusterNode, Demand } from '#placement';
 import { contractFor, demandOf, machineOf, verdict } from './index.js';
 import type { Capacity, Estimate, Verdict } from './index.js';
-import { capacity, estimate } from './testing/bench.js';
+import { capacity, estimate } from '../testing/bench.js';
 
 const device = (id: string, memory = 100, model = 'T4') => ({ id, model, memory });
 
@@ -202,9 +202,8 @@ describe('contracts', () => {
     );
   });
 
-  it('G-04 G-05 G-06 G-07 G-08 are the ones that the control plane computes for a node in the same state', () => {
+  it('G-04 G-05 G-06 G-07 G-08 are those of the control plane, which takes the fullest device too without jobs to come', () => {
     const has = capacity({ gpus: [device('a'), device('b', 60, 'A100'), device('c')] });
-    // Without jobs to come, placement too takes the fullest device.
     const noMix = { typical: [] };
     fc.assert(
       fc.property(fc.array(estimates, { maxLength: 8 }), (all) => {

@@ -1,7 +1,7 @@
 import type { GrantedGpu } from '#nodes';
 import { byText, fromMilli } from '#kernel';
 import { WHOLE } from './demand.js';
-import type { DevicePart, GpuDemand } from './demand.js';
+import type { GpuDemand } from './demand.js';
 import type { Device } from './machine.js';
 
 export const isOfModel = ({ modelKey }: Device, { models }: GpuDemand): boolean =>
@@ -16,6 +16,10 @@ export const neededOn = (gpu: GpuDemand, { memory }: Pick<Device, 'memory'>, ite
   const fixed = wholeOfAny ? 0 : (gpu.memory ?? Math.floor((memory * gpu.share) / WHOLE));
   return fixed + items * gpu.memoryPerItem;
 };
+
+/** Whether a device would be enough if nothing were held of it. */
+export const couldHold = (device: Device, gpu: GpuDemand, items: number): boolean =>
+  isOfModel(device, gpu) && neededOn(gpu, device, items) <= device.memory;
 
 /** Whether what is free of a device is enough. A whole device must be empty. */
 export const hasRoom = (device: Device, gpu: GpuDemand, items: number): boolean => {
@@ -47,6 +51,12 @@ export type DeviceChoice = (room: readonly Device[], gpu: GpuDemand, items: numb
  */
 export const fullest: DeviceChoice = (room, { count }) => room.slice(0, count);
 
+/** The devices that have room, fullest first, or undefined where they are too few. */
+export const devicesWithRoom = (devices: readonly Device[], gpu: GpuDemand, items: number): Device[] | undefined => {
+  const room = devices.filter((device) => hasRoom(device, gpu, items));
+  return room.length < gpu.count ? undefined : room.sort(fullestFirst);
+};
+
 /** The parts of devices to grant, or undefined where too few have room. */
 export const chooseDevices = (
   devices: readonly Device[],
@@ -54,17 +64,19 @@ export const chooseDevices = (
   items: number,
   choose: DeviceChoice,
 ): GrantedGpu[] | undefined => {
-  const room = devices.filter((device) => hasRoom(device, gpu, items));
-  if (room.length < gpu.count) return undefined;
-  return choose(room.sort(fullestFirst), gpu, items).map((device) => ({
-    id: device.id,
-    share: fromMilli(gpu.share),
-    memory: grantedMemory(device, gpu, items),
-  }));
+  const room = devicesWithRoom(devices, gpu, items);
+  return (
+    room &&
+    choose(room, gpu, items).map((device) => ({
+      id: device.id,
+      share: fromMilli(gpu.share),
+      memory: grantedMemory(device, gpu, items),
+    }))
+  );
 };
 
 /** All of a whole device, for nobody else can use the rest. */
-const grantedMemory = (device: Device, gpu: GpuDemand, items: number): number =>
+export const grantedMemory = (device: Device, gpu: GpuDemand, items: number): number =>
   gpu.share >= WHOLE ? device.memory : neededOn(gpu, device, items);
 
 const fullestFirst = (left: Device, right: Device): number =>
@@ -72,13 +84,6 @@ const fullestFirst = (left: Device, right: Device): number =>
   left.memory - left.usedMemory - (right.memory - right.usedMemory) ||
   byText(left.modelKey, right.modelKey) ||
   byText(left.id, right.id);
-
-export const hasPart = (devices: readonly Device[], { id, share, memory }: DevicePart): boolean => {
-  const device = devices.find((one) => one.id === id);
-  return (
-    device !== undefined && !lacks(share, WHOLE - device.usedShare) && !lacks(memory, device.memory - device.usedMemory)
-  );
-};
 
 /** What asks for nothing is never short, not even of what is over-committed. */
 export const lacks = (asked: number, free: number): boolean => asked > 0 && asked > free;

@@ -3,12 +3,13 @@ import type { Rejection } from '#kernel';
 import type { Contract, GrantedGpu } from '#nodes';
 import { memoryFor } from './demand.js';
 import type { Demand } from './demand.js';
-import { chooseDevices, fullest, hasPart, itemsOnDevices, lacks } from './devices.js';
+import { chooseDevices, fullest, itemsOnDevices, lacks } from './devices.js';
 import type { DeviceChoice } from './devices.js';
-import { emptied } from './machine.js';
 import type { Machine } from './machine.js';
-import { shortagesOf } from './shortage.js';
-import type { Shortage } from './shortage.js';
+import { deviceNeeds, partNeeds } from './device-needs.js';
+import { amountNeeds, FREE, LACKING } from './needs.js';
+import type { Need } from './needs.js';
+import { shortageOf } from './shortage.js';
 
 /**
  * The governor's answer to a demand. GRANT: all of it, now. REDUCE_BATCH: now, with fewer items than asked for. WAIT: it
@@ -38,33 +39,48 @@ export const verdict = (demand: Demand, machine: Machine, choose: DeviceChoice =
     return (contract.batchSize ?? 0) < demand.maxItems
       ? { kind: 'REDUCE_BATCH', contract, asked: demand.maxItems }
       : { kind: 'GRANT', contract };
-  const never = shortagesOf(demand, emptied(machine));
+  const short = needsOf(demand).filter((need) => need.standing(machine) !== FREE);
+  const never = short.filter((need) => need.standing(machine) === LACKING);
   return never.length > 0
-    ? { kind: 'REJECT', reason: reasonOf(never) }
-    : { kind: 'WAIT', reason: reasonOf(shortagesOf(demand, machine)) };
+    ? { kind: 'REJECT', reason: reasonOf(never, machine) }
+    : { kind: 'WAIT', reason: reasonOf(short, machine) };
 };
 
-const reasonOf = (shortages: readonly Shortage[]): Rejection => ({
-  code: shortages[0]?.code ?? 'capacity',
-  message: shortages.map(({ message }) => message).join('; '),
-  details: { shortages },
-});
+/** What a demand needs, with its smallest batch, in the order in which shortages are told. */
+export const needsOf = (demand: Demand): Need[] => [
+  ...amountNeeds('capacity.cpu', 'cpu', demand.cpu, 1000),
+  ...amountNeeds('capacity.memory', 'memory', memoryFor(demand, demand.minItems)),
+  ...amountNeeds('capacity.disk', 'disk', demand.disk),
+  ...amountNeeds('capacity.io-slots', 'ioSlots', demand.ioSlots),
+  ...(demand.gpu ? deviceNeeds(demand.gpu, demand.minItems) : []),
+  ...(demand.parts ?? []).flatMap(partNeeds),
+];
 
-/** How many items the machine can take now: what is asked for, or as many as fit; 0 for a task without batches. */
-const itemsNow = (demand: Demand, { total, used, devices }: Machine): number => {
+const reasonOf = (short: readonly Need[], machine: Machine): Rejection => {
+  const shortages = short.map((need) => shortageOf(need, machine));
+  const message = shortages.map((one) => one.message).join('; ');
+  return { code: shortages[0]?.code ?? 'capacity', message, details: { shortages } };
+};
+
+/**
+ * How many items of a batch the machine can take now: as many as are asked for, or fewer when memory is short, its own or
+ * that of its devices. Below the demand's minimum where not even that fits; 0 for a task without batches.
+ */
+export const itemsOn = (demand: Demand, { total, used, devices }: Machine): number => {
   if (!demand.batched) return 0;
   const { memoryPerItem, gpu } = demand;
   const free = total.memory - used.memory - demand.memory;
-  return Math.min(
+  const items = Math.min(
     demand.maxItems,
     memoryPerItem === 0 ? Infinity : Math.floor(free / memoryPerItem),
     gpu ? itemsOnDevices(devices, gpu) : Infinity,
   );
+  return Math.max(0, items);
 };
 
 /** The contract of GRANT or REDUCE_BATCH, or undefined, without reasons: for those who look at thousands of machines. */
 export const contractFor = (demand: Demand, machine: Machine, choose: DeviceChoice = fullest): Contract | undefined => {
-  const items = itemsNow(demand, machine);
+  const items = itemsOn(demand, machine);
   if (items < demand.minItems || !hasAmounts(demand, machine, items)) return undefined;
   const gpus = devicesFor(demand, machine, items, choose);
   return (
@@ -87,13 +103,13 @@ const hasAmounts = (demand: Demand, { total, used }: Machine, items: number): bo
 
 const devicesFor = (
   { gpu, parts }: Demand,
-  { devices }: Machine,
+  machine: Machine,
   items: number,
   choose: DeviceChoice,
 ): readonly GrantedGpu[] | undefined => {
-  if (gpu) return chooseDevices(devices, gpu, items, choose);
+  if (gpu) return chooseDevices(machine.devices, gpu, items, choose);
   if (!parts) return [];
-  return parts.every((part) => hasPart(devices, part))
+  return parts.flatMap(partNeeds).every((need) => need.standing(machine) === FREE)
     ? parts.map(({ id, share, memory }) => ({ id, share: fromMilli(share), memory }))
     : undefined;
 };
