@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestSystem, wholeLog } from '../system/index.js';
+import { TestSystem, count, wholeLog } from '../system/index.js';
 
 interface GraphqlAnswer {
   readonly data: Readonly<Record<string, { readonly id: string }>>;
@@ -31,8 +31,41 @@ describe('submitting', () => {
     expect(await wholeLog(system.operator())).toEqual(before);
   });
 
+  it('E-01 what it refers to is named with all the rest, and has its own problem when nothing else is wrong', async () => {
+    const api = system.researcher();
+    const pointers = (answer: { body: { errors: { pointer: string }[] } }) =>
+      answer.body.errors.map(({ pointer }) => pointer).sort();
+    const inputs = [{ source: 'job:0198-nobody/out.csv', path: 'in.csv' }];
+    const mixed = await api.request('POST', '/jobs', { ...good, project: 'nowhere', inputs, count: 0, colour: 'red' });
+    expect(mixed).toMatchObject({ status: 422, body: { code: 'VALIDATION_FAILED' } });
+    expect(pointers(mixed)).toEqual(['/colour', '/count', '/inputs/0/source', '/project']);
+    const alone = await api.request('POST', '/jobs', { ...good, project: 'nowhere' });
+    expect(alone.body).toMatchObject({ code: 'PROJECT_UNKNOWN', errors: [{ pointer: '/project' }] });
+    const both = await api.request('POST', '/jobs/plan', { ...good, project: 'nowhere', inputs });
+    expect(both.body.code).toBe('VALIDATION_FAILED');
+    expect(pointers(both)).toEqual(['/inputs/0/source', '/project']);
+  });
+
+  it('E-01 every field that is ignored is in the warnings, whichever way it is submitted', async () => {
+    const api = system.researcher();
+    const spec = { ...good, profile: 'gpu', weights: { queue: 1 }, retry: { backoff: 'constant', maxInterval: '1h' } };
+    const ignored = [
+      '/profile is ignored: weights are given',
+      '/retry/maxInterval is ignored: the backoff is constant',
+    ];
+    expect((await api.post('/jobs', spec)).warnings).toEqual(expect.arrayContaining(ignored));
+    expect((await api.post('/jobs/plan', spec)).warnings).toEqual(expect.arrayContaining(ignored));
+    const { items } = await api.post('/jobs/batch', { items: [spec] });
+    expect(items[0].warnings).toEqual(expect.arrayContaining(ignored));
+    const query = 'mutation ($spec: JSON!) { submitJob(spec: $spec) { warnings } }';
+    const { data } = await api.post('/graphql', { query, variables: { spec } });
+    expect(data.submitJob.warnings).toEqual(expect.arrayContaining(ignored));
+  });
+
   it('E-02 the same idempotency key and job twice is one job; another job under it is refused', async () => {
     const api = system.researcher();
+    const submissions = async (): Promise<number> => count(await wholeLog(system.operator()), 'JobSubmitted');
+    const before = await submissions();
     const headers = { 'idempotency-key': '"run-1"' };
     const [first, second] = await Promise.all([
       api.request('POST', '/jobs', good, headers),
@@ -42,8 +75,22 @@ describe('submitting', () => {
     expect(second.body).toEqual(first.body);
     const other = await api.request('POST', '/jobs', { ...good, name: 'two' }, headers);
     expect(other).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
-    const submitted = (await wholeLog(system.operator())).filter(({ type }) => type === 'JobSubmitted');
-    expect(submitted).toHaveLength(1);
+    expect(await submissions()).toBe(before + 1);
+  });
+
+  it('E-02 a repetition gets the first answer, also when the account could not submit it any more', async () => {
+    await system.operator().put('/projects/left', { institution: 'here', members: ['ada'] });
+    const api = system.researcher();
+    const key = { 'idempotency-key': 'before-leaving' };
+    const first = await api.request('POST', '/jobs', { ...good, project: 'left' }, key);
+    await system.operator().put('/projects/left', { institution: 'here', members: ['eve'] });
+    expect(await api.request('POST', '/jobs', { ...good, project: 'left' }, key)).toMatchObject({
+      status: 201,
+      body: first.body,
+    });
+    const edited = { ...good, project: 'left', priority: 60 };
+    expect((await api.request('POST', '/jobs', edited, key)).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect((await api.request('POST', '/jobs', edited)).body.code).toBe('PROJECT_NOT_MEMBER');
   });
 
   it('A-23 A-24 an unknown project and a project of others are refused', async () => {

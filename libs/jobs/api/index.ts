@@ -3,9 +3,9 @@ export { parsePriority, parseReason, parseReport, parseReports, parseRerun } fro
 export { canonicalFingerprint } from './fingerprint.js';
 export { parseJobSpec } from './job-file.js';
 export type { ParsedJob } from './job-file.js';
+export { PROJECT_LOOKUP } from './job-reader.js';
+export type { ProjectLookup } from './job-reader.js';
 export { rawEvent } from './job-views.controller.js';
 export { JobsApiModule } from './jobs-api.module.js';
 export { PROGRESS_SINK } from './reports.controller.js';
 export type { ProgressSink } from './reports.controller.js';
-export { PROJECT_LOOKUP } from './submission.js';
-export type { ProjectLookup } from './submission.js';

@@ -8,6 +8,7 @@ import { Explanations } from './explain/explanations.js';
 import { ExecutionLogs } from './execution-logs.js';
 import { JobAccess } from './job-access.js';
 import { JobChanges } from './job-changes.js';
+import { JobReader } from './job-reader.js';
 import { JobViewsController } from './job-views.controller.js';
 import { JobsController } from './jobs.controller.js';
 import { JobsResolver } from './jobs.resolver.js';
@@ -21,6 +22,7 @@ import { JobSubmissions } from './submission.js';
   controllers: [JobsController, JobViewsController, LogsController, ReportsController, AuditController],
   providers: [
     JobSubmissions,
+    JobReader,
     JobAccess,
     JobChanges,
     ExecutionLogs,

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import type { Problem, ProblemItem } from '#contracts';
+import type { Problem } from '#contracts';
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
 import { decide, neverReasons, plannedRequest } from '#placement';
 import { CLOCK, IDS } from '#platform/ports';
-import { ProblemException, doneOrThrow, invalid, problemOf } from '#platform/http';
+import { ProblemException, doneOrThrow, problemOf } from '#platform/http';
 import type { Caller } from '#platform/http';
-import { isMember } from '#projects';
-import type { ProjectState } from '#projects';
 import { ClusterView } from '#scheduling';
-import type { JobSpec } from '../domain/job-spec.js';
 import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
@@ -22,13 +19,8 @@ import { changedSpec } from './changed-spec.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
-import { notOffered } from './not-offered.js';
-
-/** Looks a project up in its stream, for one that the view has not seen yet. */
-export const PROJECT_LOOKUP = Symbol('ProjectLookup');
-export interface ProjectLookup {
-  project(projectId: string): Promise<ProjectState>;
-}
+import { JobReader } from './job-reader.js';
+import type { ReadJob } from './job-reader.js';
 
 export interface Submission {
   readonly id: string;
@@ -56,13 +48,6 @@ export interface SubmittedBatch {
   readonly position: bigint | undefined;
 }
 
-/** A job file that was read, and the institution of its project. */
-interface ReadJob {
-  readonly spec: JobSpec;
-  readonly institution: string;
-  readonly warnings: readonly string[];
-}
-
 /** Takes a job file in: names all its mistakes or stores one job, however often it is sent under one idempotency key. */
 @Injectable()
 export class JobSubmissions {
@@ -70,14 +55,14 @@ export class JobSubmissions {
     private readonly commands: CommandBus,
     private readonly view: ClusterView,
     private readonly access: JobAccess,
+    private readonly reader: JobReader,
     private readonly explanations: Explanations,
-    @Inject(PROJECT_LOOKUP) private readonly projects: ProjectLookup,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(IDS) private readonly ids: Ids,
   ) {}
 
   async submit(input: unknown, caller: Caller, key?: string): Promise<Submitted> {
-    return this.store(await this.read(input, caller), caller, key);
+    return this.take(input, caller, key);
   }
 
   /** A new job from one that has ended; `changes` as `changedSpec` lays them over its file, and all of it is checked anew. */
@@ -87,12 +72,25 @@ export class JobSubmissions {
       const detail = `job ${job.jobId} is ${state}: only what has ended can be run again`;
       throw new ProblemException('JOB_NOT_TERMINAL', detail, { details: { state } });
     }
-    return this.store(await this.read(changedSpec(job.spec, changes), caller), caller, key, job.jobId);
+    return this.take(changedSpec(job.spec, changes), caller, key, job.jobId);
   }
 
-  private async store(read: ReadJob, caller: Caller, key?: string, rerunOf?: string): Promise<Submitted> {
+  private async take(input: unknown, caller: Caller, key?: string, rerunOf?: string): Promise<Submitted> {
+    if (key === undefined) return this.store(this.ids.next(), await this.reader.read(input, caller), caller, rerunOf);
+    const jobId = keyedId(caller.account, key);
+    const read = (await this.repeated(jobId, input)) ?? (await this.reader.read(input, caller));
+    return this.store(jobId, read, caller, rerunOf);
+  }
+
+  /** What was accepted under the key is not judged anew: project and jobs that it names may have changed since. */
+  private async repeated(jobId: string, input: unknown): Promise<ReadJob | undefined> {
+    const { state } = await this.access.load(jobId);
+    const parsed = parseJobSpec(input);
+    return state.exists && parsed.ok ? { ...parsed, institution: state.institution } : undefined;
+  }
+
+  private async store(jobId: string, read: ReadJob, caller: Caller, rerunOf?: string): Promise<Submitted> {
     const { spec, warnings, institution } = read;
-    const jobId = key === undefined ? this.ids.next() : keyedId(caller.account, key);
     const command = {
       type: 'SubmitJob' as const,
       jobId,
@@ -134,45 +132,12 @@ export class JobSubmissions {
 
   /** The decision that the scheduler would make now, by the same code on the same view. Nothing is written. */
   async plan(input: unknown, caller: Caller): Promise<Plan> {
-    const { spec, warnings, institution } = await this.read(input, caller);
+    const { spec, warnings, institution } = await this.reader.read(input, caller);
     const [jobId, evaluationId] = [this.ids.next(), this.ids.next()];
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
     const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };
     const { decision } = decide(request, this.view.cluster, context);
     return { ...this.explanations.plan(decision, request, caller), warnings };
-  }
-
-  private async read(input: unknown, caller: Caller): Promise<ReadJob> {
-    const parsed = parseJobSpec(input);
-    if (!parsed.ok) throw invalid(parsed.errors);
-    const { spec } = parsed;
-    const refused = notOffered(spec);
-    if (refused.length > 0) throw invalid(refused);
-    const { institution } = await this.projectFor(spec.project, caller);
-    await this.checkSources(spec, caller);
-    return { spec, institution, warnings: parsed.warnings };
-  }
-
-  /** A job may take files only of jobs that its submitter may see. */
-  private async checkSources({ inputs }: JobSpec, caller: Caller): Promise<void> {
-    const errors: ProblemItem[] = [];
-    for (const [index, { source }] of inputs.entries()) {
-      const job = /^job:([^/]+)\//.exec(source)?.[1];
-      if (job === undefined || (await this.access.canSee(job, caller))) continue;
-      const pointer = `/inputs/${String(index)}/source`;
-      errors.push({ pointer, code: 'UNKNOWN_JOB', message: `names job ${job}, which is not there` });
-    }
-    const detail = errors.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
-    if (errors.length > 0) throw new ProblemException('DEPENDENCY_UNKNOWN', detail, { errors });
-  }
-
-  private async projectFor(projectId: string, caller: Caller): Promise<Pick<ProjectState, 'institution' | 'members'>> {
-    const seen = this.view.cluster.projects.get(projectId);
-    if (seen && isMember(seen, caller.account)) return seen;
-    const project = await this.projects.project(projectId);
-    if (!project.exists) throw new ProblemException('PROJECT_UNKNOWN', `there is no project ${projectId}`);
-    if (isMember(project, caller.account) || caller.role === 'operator') return project;
-    throw new ProblemException('PROJECT_NOT_MEMBER', `${caller.account} is no member of project ${projectId}`);
   }
 }
 
