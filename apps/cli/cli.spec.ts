@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { countingIds, systemClock, systemTimers } from '#kernel';
 import { referencePage } from './reference.js';
 import { stubServer, withEvents, withStatus } from './testing/stub-server.js';
@@ -427,7 +427,11 @@ describe('job results', () => {
   });
   const download = (path: string, digest = sha256) =>
     cli(
-      { 'GET /jobs/j1/results': result(path, digest), [`GET /artifacts/${digest}`]: bytes },
+      {
+        'GET /jobs/j1': { id: 'j1', count: 1 },
+        'GET /jobs/j1/results': result(path, digest),
+        [`GET /artifacts/${digest}`]: bytes,
+      },
       'job',
       'results',
       'j1',
@@ -440,6 +444,31 @@ describe('job results', () => {
     expect(ran.code).toBe(0);
     expect(ran.out).toContain(sha256);
     expect(readFileSync(join(folder, 'out', 'plots', 'a.json'), 'utf8')).toBe(JSON.stringify(bytes));
+  });
+
+  it('E-04 keeps the files of partitions apart, and brings those of failed tries when asked', async () => {
+    const artifacts = [{ path: 'a.json', sha256, size: 13 }];
+    const one = (partition: number, executionId: string, state: string) => ({
+      ...{ executionId, partition, attempt: 1, nodeId: 'n1', state, exitCode: null, artifacts },
+    });
+    const items = [one(0, 'j1.1', 'failed'), one(0, 'j1.2', 'succeeded'), one(1, 'j1.3', 'succeeded')];
+    const answers = {
+      'GET /jobs/j1': { id: 'j1', count: 2 },
+      'GET /jobs/j1/results': { items },
+      [`GET /artifacts/${sha256}`]: bytes,
+    };
+    const at = join(folder, 'parts');
+    const brought = async (...flags: string[]): Promise<string[]> => {
+      const ran = await cli(answers, 'job', 'results', 'j1', '--download', at, ...flags);
+      expect(ran.code).toBe(0);
+      return ran.err
+        .trimEnd()
+        .split('\n')
+        .map((file) => relative(at, file));
+    };
+    expect(await brought()).toEqual([join('0', 'a.json'), join('1', 'a.json')]);
+    expect(await brought('--failed')).toContain(join('failed', 'j1.1', 'a.json'));
+    expect(await cli(answers, 'job', 'results', 'j1', '--failed')).toMatchObject({ code: 2 });
   });
 
   it('refuses bytes that do not match their digest, and leaves nothing behind', async () => {

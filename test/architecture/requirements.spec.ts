@@ -15,7 +15,9 @@ const ROWS = [
   // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
   // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
-  ...['S-07', 'S-08', 'S-10', 'E-01', 'E-02', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
+  ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
+  // How jobs are submitted and seen.
+  ...['E-01', 'E-02', 'E-04', 'E-05'],
 ];
 
 /** The rows in the titles of tests, be they plain or in the tables of `it.each`. */

@@ -132,6 +132,31 @@ describe('the life of a job', () => {
     expect(events.find(({ type }) => type === 'ExecutionCancelled')?.data.reason).toBe(why);
   });
 
+  it('E-05 following a queued job waits, starts at its first line and ends with the job, whatever way', async () => {
+    const jobId = await submit('followed');
+    const api = system.researcher();
+    const response = await fetch(`${system.url}/v1/jobs/${jobId}/logs?follow=true&stream=stdout`, {
+      headers: { authorization: `Bearer ${await api.token}` },
+    });
+    const text = response.text();
+    const node = await enrolled('followed-1', 'followed');
+    const execution = await started(node, jobId);
+    const log = `/executions/${execution.executionId}/logs`;
+    await system.node('followed-1').request('PUT', `${log}?stream=stdout&offset=0`, 'first\n');
+    await api.post(`/jobs/${jobId}/cancel`, { reason: 'enough' });
+    await system.node('followed-1').request('PUT', `${log}?stream=stdout&offset=6`, 'last\n');
+    const stopped = { class: 'cancelled', code: 'stopped', message: 'stopped', exitCode: 143 };
+    const artifacts = [{ path: 'part.csv', sha256: 'a'.repeat(64), size: 7, mediaType: 'text/csv' }];
+    await node.report('fail', execution, { ...stopped, artifacts });
+    const pieces = (await text).split('\n\n').filter((piece) => piece.startsWith('event:'));
+    expect(pieces.map((piece) => piece.split('\n')[0])).toEqual(['event: log', 'event: log', 'event: end']);
+    expect(pieces[0]).toContain('"text":"first\\n"');
+    expect(pieces[2]).toContain('"state":"cancelled"');
+    expect((await api.get(`/jobs/${jobId}/results`)).items).toMatchObject([
+      { state: 'cancelled', exitCode: 143, artifacts },
+    ]);
+  });
+
   it('E-03 cancelling again changes nothing, cancelling what completed names its state, and who asked is recorded', async () => {
     const api = system.researcher();
     const node = await enrolled('ends-1', 'ends');

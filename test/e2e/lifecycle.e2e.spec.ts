@@ -121,6 +121,33 @@ describe('a job from submission to result', () => {
     expect(count(events, 'JobRequeued')).toBe(0);
   });
 
+  it('E-04 E-05 a failed job keeps its log, its exit code and what it stored before', async () => {
+    const script = "console.log('half'); require('fs').writeFileSync('r.json', '[1]'); process.exit(3)";
+    const jobId = await submit({ task: { command: ['node', '-e', script] }, outputs: ['r.json'] });
+    await ended(jobId);
+    const api = system.researcher();
+    const { items } = await api.get(`/jobs/${jobId}/results`);
+    const failure = { class: 'application', code: 'exit-code' };
+    expect(items).toMatchObject([{ state: 'failed', exitCode: 3, failure, artifacts: [{ path: 'r.json', size: 3 }] }]);
+    expect(await api.get(`/artifacts/${items[0].artifacts[0].sha256}`)).toEqual([1]);
+    expect(await api.get(`/jobs/${jobId}/logs?execution=${items[0].executionId}`)).toBe('half\n');
+  });
+
+  it('E-04 E-05 a stopped job keeps its log and exit code', async () => {
+    const script = "console.log('up'); process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000)";
+    const jobId = await submit({ task: { command: ['node', '-e', script] }, outputs: [] });
+    const api = system.researcher();
+    await eventually(
+      () => api.get<string>(`/jobs/${jobId}/logs`),
+      (text) => text === 'up\n',
+    );
+    await api.post(`/jobs/${jobId}/cancel`, { reason: 'seen enough' });
+    expect(await ended(jobId)).toMatchObject({ state: 'cancelled' });
+    const { items } = await api.get(`/jobs/${jobId}/results`);
+    expect(items).toMatchObject([{ state: 'cancelled', exitCode: 7, artifacts: [] }]);
+    expect(await api.get(`/jobs/${jobId}/logs?tail=5`)).toBe('up\n');
+  });
+
   it('E-03 cancelling a running job stops it on the node', async () => {
     const jobId = await submit({ task: { command: ['node', '-e', 'setInterval(() => {}, 1000)'] }, outputs: [] });
     const api = system.researcher();

@@ -25,19 +25,21 @@ export interface OutputsOf {
 /** Failures that leave outputs worth keeping. One that was stopped should be out of the way quickly. */
 const KEEPS_OUTPUTS: ReadonlySet<FailureClass> = new Set(['application', 'input', 'resource', 'timeout']);
 
-/** Publishes what a task left, after a failure too. */
+/** Publishes what a task left, after a failure too; what was stored before a stop or a fault stays. */
 export const publishOutputs = async (publisher: Publisher, of: OutputsOf): Promise<Outputs> => {
   const { work, patterns, failed, meter, signal } = of;
   if (patterns.length === 0 || (failed && !KEEPS_OUTPUTS.has(failed.class))) return { artifacts: [] };
+  const artifacts: Artifact[] = [];
   try {
     const { files, missing, refused } = await collectOutputs(work, patterns);
     if (files.length > 0 && !failed) of.begun();
-    const artifacts = await publisher.publish(work, files, signal, (bytes) => {
-      meter.sent(bytes);
+    await publisher.publish(work, files, signal, (artifact, sent) => {
+      meter.sent(sent);
+      artifacts.push(artifact);
     });
     return { artifacts, failed: outputFailure(missing, refused) };
   } catch (error) {
-    return { artifacts: [], failed: failureOf(error, 'publishing outputs') };
+    return { artifacts, failed: failureOf(error, 'publishing outputs') };
   }
 };
 

@@ -19,22 +19,21 @@ export class Publisher {
   ) {}
 
   /**
-   * Publishes `files` of `work` one after the other. A server that does not answer is asked again until `signal` aborts; one
-   * that refuses the bytes for good makes an `ExecutionFault`.
+   * Publishes `files` of `work` one after the other and tells of each once it is stored, with the bytes that had to be sent. A
+   * server that does not answer is asked again until `signal` aborts; one that refuses the bytes for good makes an
+   * `ExecutionFault`.
    */
   async publish(
     work: string,
     files: readonly string[],
     signal: AbortSignal,
-    sent: (bytes: number) => void,
-  ): Promise<Artifact[]> {
-    const artifacts: Artifact[] = [];
+    stored: (artifact: Artifact, sent: number) => void,
+  ): Promise<void> {
     for (const file of files) {
       const artifact = await describe(work, file);
-      if (await this.store(join(work, file), artifact, signal)) sent(artifact.size);
-      artifacts.push(artifact);
+      const sent = await this.store(join(work, file), artifact, signal);
+      stored(artifact, sent ? artifact.size : 0);
     }
-    return artifacts;
   }
 
   /** Whether the bytes had to be sent. */

@@ -72,7 +72,7 @@ const addLogs = (job: Command, io: Io): void => {
     .description('Prints what the task wrote.')
     .option('-f, --follow', 'go on until the task ends')
     .option('--tail <lines>', 'only the last lines', wholeArgument(0))
-    .option('--execution <id>', 'of this try (default: the last)')
+    .option('--execution <id>', 'of this try (default: of all, one after the other)')
     .addHelpText('after', '\nExample:\n  escalon job logs 0198… -f --tail 20')
     .action(async (id: string, _flags, command: Command) => showLogs(id, await openSession<LogFlags>(command, io)));
 };
@@ -82,8 +82,12 @@ const addResults = (job: Command, io: Io): void => {
     .command('results')
     .argument('<id>', 'the job')
     .summary('what a job left behind')
-    .description('Lists what each try left behind; can bring the files here, verified.')
+    .description(
+      'Lists what each try left behind; can bring the files here, verified. Of a job with several partitions each has a\n' +
+        'folder of its own, 0, 1 and so on; so has each failed or stopped try, below failed.',
+    )
     .option('--download <folder>', 'bring the artifacts of the successful tries here')
+    .option('--failed', 'with --download, also those of failed and stopped tries')
     .addHelpText('after', '\nExample:\n  escalon job results 0198… --download out')
     .action(async (id: string, _flags, command: Command) => showResults(id, await openSession(command, io)));
 };

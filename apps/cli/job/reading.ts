@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { formatBytes } from '#contracts';
 import { usage } from '../exit-codes.js';
 import { take } from '../client/session.js';
@@ -69,15 +70,35 @@ export const showHistory = async (id: string, { client, io, output }: Session<ob
   writeList(io.out, output, movements, () => viewsTable(HISTORY_COLUMNS, views));
 };
 
-export const showResults = async (id: string, session: Session<{ download?: string }>): Promise<void> => {
+export interface ResultFlags {
+  readonly download?: string;
+  readonly failed?: boolean;
+}
+
+export const showResults = async (id: string, session: Session<ResultFlags>): Promise<void> => {
   const { client, io, output, flags } = session;
+  if (flags.failed && flags.download === undefined) throw usage('error: --failed says what to bring; add --download');
   const { items: results } = await client.results(id);
   writeList(io.out, output, results, () => resultsTable(results));
   if (flags.download === undefined) return;
-  const succeeded = results.filter(({ state }) => state === 'succeeded');
-  for (const { artifacts } of succeeded) {
-    for (const artifact of artifacts) io.err.write(`${await download(client, artifact, flags.download)}\n`);
+  const several = results.some(({ partition }) => partition > 0) || Number((await client.getJob(id)).count) > 1;
+  for (const result of results) {
+    const folder = folderOf(result, several, flags.failed === true);
+    if (folder === undefined) continue;
+    for (const artifact of result.artifacts) {
+      io.err.write(`${await download(client, artifact, join(flags.download, folder))}\n`);
+    }
   }
+};
+
+/** Below the folder asked for, so that no try's files take the place of another's: each partition and each failed try has its own. */
+const folderOf = (
+  { state, partition, executionId }: ResultView,
+  several: boolean,
+  failed: boolean,
+): string | undefined => {
+  if (state === 'succeeded') return several ? String(partition) : '.';
+  return failed ? join('failed', executionId) : undefined;
 };
 
 const resultsTable = (results: readonly ResultView[]): string => {

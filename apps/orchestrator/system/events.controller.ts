@@ -12,8 +12,6 @@ import type { Timers } from '#kernel';
 
 /** Events a caller may get in one answer without `follow`. */
 const MOST = 10_000;
-/** A comment line keeps proxies from closing a quiet stream. */
-const KEEP_ALIVE = 15_000;
 
 class EventsQuery {
   @Optional(text())
@@ -71,11 +69,8 @@ export class EventsController {
     const event = (recorded: RecordedEvent): Promise<void> =>
       stream.send({ id: String(recorded.position), event: recorded.type, data: rawEvent(recorded) });
     const subscription = this.store.subscribe({ after }, { event, failed: () => stream.end() });
-    const alive = this.timers.every(KEEP_ALIVE, () => stream.comment('alive'));
-    stream.onClose(() => {
-      alive.cancel();
-      void subscription.stop();
-    });
+    stream.keepAlive(this.timers);
+    stream.onClose(() => void subscription.stop());
   }
 }
 

@@ -244,6 +244,60 @@ describe('logs', () => {
   });
 });
 
+describe('a log that is followed', () => {
+  const piece = (stream: string, offset: number, text: string): string => {
+    const next = offset + Buffer.byteLength(text);
+    return `event: log\ndata: ${JSON.stringify({ executionId: 'j.1', stream, offset, next, text })}\n\n`;
+  };
+  const broken =
+    (text: string): Answer =>
+    (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(text, () => response.destroy());
+    };
+  const follow = async (options: object): Promise<string[]> => {
+    const time = new FakeTime();
+    const reading = all(client({ timers: time }).logs('j', { follow: true, ...options }));
+    const ended = reading.then(
+      () => true,
+      () => true,
+    );
+    while (!(await Promise.race([ended, tick(time)])));
+    return (await reading).map(({ stream, text }) => `${stream ?? ''} ${text}`);
+  };
+
+  it('E-05 goes on where it broke, over a server that is away, and tells each line once', async () => {
+    const end = 'event: end\ndata: {"state":"completed"}\n\n';
+    answer = inTurn(
+      broken(piece('stdout', 0, 'one\nté') + piece('stderr', 0, 'oh\n')),
+      json(toProblem('NOT_READY', 'starting'), {}, 503),
+      broken(piece('stdout', 0, 'one\ntéo\n')),
+      broken(
+        `${piece('stdout', 0, 'one\ntéo\nend\n')}${piece('stderr', 0, 'oh\n')}${piece('stderr', 3, 'no\n')}${end}`,
+      ),
+    );
+    expect(await follow({})).toEqual(['stdout one', 'stderr oh', 'stdout téo', 'stdout end', 'stderr no']);
+  });
+
+  it('E-05 begins again where its last lines began, not with as many of the newest', async () => {
+    const end = 'event: end\ndata: {"state":"completed"}\n\n';
+    answer = inTurn(
+      broken(`${piece('stdout', 4, '')}${piece('stdout', 4, 'two\n')}`),
+      broken(`${piece('stdout', 0, 'one\ntwo\nthree\nfour\n')}${end}`),
+    );
+    expect(await follow({ tail: 1 })).toEqual(['stdout two', 'stdout three', 'stdout four']);
+    expect(seen.map(({ line }) => line)).toEqual([
+      'GET /v1/jobs/j/logs?tail=1&follow=true',
+      'GET /v1/jobs/j/logs?follow=true',
+    ]);
+  });
+
+  it('E-05 a refusal ends it', async () => {
+    answer = inTurn(broken(piece('stdout', 0, 'one\n')), json(toProblem('JOB_NOT_FOUND', 'gone'), {}, 404));
+    await expect(follow({})).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+  });
+});
+
 describe('events', () => {
   const event = (position: number): object => ({ type: 'JobResumed', position: String(position), data: {} });
   const message = (position: number): string =>

@@ -4,6 +4,7 @@ import type { Policy } from '../vocabulary.js';
 import { send } from './http.js';
 import type { Bytes, Connection, Headers, HttpRequest, Query } from './http.js';
 import { auditMessages, followEvents, logLines } from './streams.js';
+import type { LogRequest } from './streams.js';
 import type {
   AuditMessage,
   ChangedDecision,
@@ -53,7 +54,7 @@ export interface LogOptions {
   readonly execution?: string;
   /** Only the last lines. */
   readonly tail?: number;
-  /** Goes on until the job has ended. */
+  /** Goes on until the job has ended, over lost connections. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -159,9 +160,13 @@ export class EscalonClient {
     return this.read(`/jobs/${segment(id)}/events`);
   }
 
-  async *logs(id: string, { signal, ...query }: LogOptions = {}): AsyncGenerator<LogLine> {
+  logs(id: string, { signal, execution, tail, follow = false }: LogOptions = {}): AsyncGenerator<LogLine> {
     const path = `/jobs/${segment(id)}/logs`;
-    yield* logLines(await this.send({ method: 'GET', path, query: { ...query }, signal }));
+    const open = (asked: LogRequest): Promise<Response> => {
+      const query = { execution, tail: asked.tail, follow: asked.follow ? true : undefined };
+      return this.send({ method: 'GET', path, query, signal });
+    };
+    return logLines(open, this.timers, { tail, follow, signal });
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { Timers } from '#kernel';
-import { ServerUnreachable } from './http.js';
+import { ProblemError, ServerUnreachable } from './http.js';
 import { pause } from './pause.js';
 import { linesOf, serverSentEvents } from './server-sent-events.js';
+import type { ServerSentEvent } from './server-sent-events.js';
 import type { AuditMessage, LogLine, Page, RawEvent } from './views.js';
 
 /** Milliseconds between a lost connection and the next try. */
@@ -12,8 +13,11 @@ const isStream = (response: Response): boolean =>
 
 const emptyBody = (): ReadableStream<Uint8Array> => new Blob([]).stream();
 
-/** A piece of one stream of one execution, as it grew: it may begin and end inside a line. */
-type Piece = LogLine;
+/** A piece of one stream of one execution, as it grew: it may begin and end inside a line. Bytes are counted. */
+interface Piece extends LogLine {
+  readonly offset?: number;
+  readonly next?: number;
+}
 
 const pieceOf = (data: string): Piece => {
   try {
@@ -51,20 +55,72 @@ class Lines {
   }
 }
 
-/** The lines of a log, from plain text or from server-sent events that end with one named `end`. */
-export async function* logLines(response: Response): AsyncGenerator<LogLine> {
-  const body = response.body ?? emptyBody();
+/** The lines of a log that is plain text. */
+async function* plainLines(response: Response): AsyncGenerator<LogLine> {
+  for await (const text of linesOf(response.body ?? emptyBody())) yield { text };
+}
+
+/** What was read of each stream, so that a piece that is sent again is told once. */
+class Seen {
+  private readonly next = new Map<string, number>();
+
+  /** The part of the piece that is new. */
+  fresh(piece: Piece): Piece {
+    const { executionId = '', stream = '', offset, next, text } = piece;
+    if (offset === undefined || next === undefined) return piece;
+    const key = `${executionId} ${stream}`;
+    const known = this.next.get(key) ?? 0;
+    this.next.set(key, Math.max(known, next));
+    if (known <= offset) return piece;
+    if (known >= next) return { ...piece, text: '' };
+    const bytes = new TextEncoder().encode(text);
+    // Other lengths: the log holds bytes that are no text, so the place is found only about.
+    return { ...piece, text: new TextDecoder().decode(bytes.subarray(known - offset)) };
+  }
+}
+
+export interface LogRequest {
+  /** Only the last lines. */
+  readonly tail: number | undefined;
+  readonly follow: boolean;
+}
+
+/**
+ * The lines of a log. *Reading* ends with the text. *Following* holds a stream open until the server says `end`; when the
+ * connection breaks before, it is asked for again a second later and goes on where it was, over a restart of the server as
+ * well. It ends early when the signal is aborted, the reader leaves, or the server refuses.
+ */
+export async function* logLines(
+  open: (request: LogRequest) => Promise<Response>,
+  timers: Timers,
+  { tail, follow, signal }: LogRequest & { readonly signal: AbortSignal | undefined },
+): AsyncGenerator<LogLine> {
+  const lines = new Lines();
+  const seen = new Seen();
+  let response: Response | undefined = await open({ tail, follow });
   if (!isStream(response)) {
-    for await (const text of linesOf(body)) yield { text };
+    yield* plainLines(response);
     return;
   }
-  const lines = new Lines();
-  for await (const { event, data } of serverSentEvents(body)) {
-    if (event === 'end') break;
-    yield* lines.add(pieceOf(data));
+  for (;;) {
+    for await (const { event, data } of response ? untilBroken(response, signal) : []) {
+      if (event === 'end') {
+        yield* lines.rest();
+        return;
+      }
+      yield* lines.add(seen.fresh(pieceOf(data)));
+    }
+    await pause(timers, RECONNECT_AFTER, signal);
+    signal?.throwIfAborted();
+    response = await open({ tail: undefined, follow }).catch(nothingForNow);
   }
-  yield* lines.rest();
 }
+
+/** A server that is away or starts is asked again. */
+const nothingForNow = (error: unknown): undefined => {
+  if (error instanceof ServerUnreachable || (error instanceof ProblemError && error.retryable)) return undefined;
+  throw error;
+};
 
 /** What a derivation tells, from server-sent events. Throws when the answer breaks off before its `end`. */
 export async function* auditMessages<Found, Summary>(response: Response): AsyncGenerator<AuditMessage<Found, Summary>> {
@@ -87,9 +143,9 @@ export interface Following {
 }
 
 /** The messages until the connection ends; a break is an end, for the caller asks again from the last one seen. */
-async function* untilBroken(response: Response, signal: AbortSignal | undefined): AsyncGenerator<RawEvent> {
+async function* untilBroken(response: Response, signal: AbortSignal | undefined): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const { data } of serverSentEvents(response.body ?? emptyBody())) yield JSON.parse(data) as RawEvent;
+    yield* serverSentEvents(response.body ?? emptyBody());
   } catch (error) {
     // What fetch throws for a body that breaks off.
     if ((error as Error).name !== 'TypeError' && signal?.aborted !== true) throw error;
@@ -121,7 +177,8 @@ export async function* followEvents(
       last = page.items.at(-1)?.position ?? last;
       continue;
     }
-    for await (const event of response ? untilBroken(response, signal) : []) {
+    for await (const { data } of response ? untilBroken(response, signal) : []) {
+      const event = JSON.parse(data) as RawEvent;
       yield event;
       last = event.position;
     }

@@ -52,6 +52,9 @@ export interface ResultView extends Open {
   readonly nodeId: string;
   readonly state: string;
   readonly exitCode: number | null;
+  /** Why it did not succeed, where more is known of that than its state. */
+  readonly failure?: { readonly class: string; readonly code: string; readonly message: string } | null;
+  /** What it stored, also when it was stopped or failed after that. */
   readonly artifacts: readonly Artifact[];
   readonly consumption: Consumption | null;
 }

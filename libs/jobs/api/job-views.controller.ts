@@ -7,13 +7,13 @@ import { CurrentCaller, ProblemException, Roles, readQuery } from '#platform/htt
 import type { Caller } from '#platform/http';
 import { EVENT_STORE } from '#platform/ports';
 import { jobStream } from '../domain/events.js';
-import { liveExecutions } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { JobListQuery, QueueQuery, readDecision, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { QueueOrder } from './queue-order.js';
+import { resultsOf } from './results.js';
 
 /** What people read of jobs. */
 @ApiTags('jobs')
@@ -99,20 +99,7 @@ export class JobViewsController {
   @ApiOperation({ summary: 'What each try left behind: artifacts, exit code, consumption' })
   async results(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
-    const ended = Object.values(state.executions).filter(({ endedAt }) => endedAt !== undefined);
-    const items = ended.map(
-      ({ executionId, partition, attempt, nodeId, state: outcome, exitCode, artifacts, consumption }) => ({
-        executionId,
-        partition,
-        attempt,
-        nodeId,
-        state: outcome,
-        exitCode: exitCode ?? null,
-        artifacts,
-        consumption: consumption ?? null,
-      }),
-    );
-    return { items, next: null, running: liveExecutions(state).length };
+    return resultsOf(state);
   }
 
   @Get('jobs/:id/events')

@@ -4,12 +4,14 @@ import type { ClusterView } from '#scheduling';
 import { JOB_STREAM_PREFIX } from '../domain/events.js';
 import { isLive } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
-import { lastLines, readAll } from './log-text.js';
+import { CHUNK, tailOf } from './log-text.js';
 
+/** A piece of one stream; `offset` and `next` count its bytes. One that is empty says where a stream is taken up. */
 export interface LogChunk {
   readonly executionId: string;
   readonly stream: string;
   readonly offset: number;
+  readonly next: number;
   readonly text: string;
 }
 
@@ -27,7 +29,6 @@ export interface Followed {
   readonly tail: number | undefined;
 }
 
-const CHUNK = 64 * 1024;
 /** Logs come to whichever process the agent spoke to, so what another one took in is looked for now and then. */
 const LOOK_INTERVAL = 1_000;
 
@@ -86,23 +87,21 @@ export class LogFollower {
   private async *readOn(executionId: string, { streams, tail }: Followed): AsyncGenerator<LogChunk> {
     for (const stream of streams) {
       const key = `${executionId} ${stream}`;
-      let offset = this.offsets.get(key) ?? (await this.firstOffset(executionId, stream, tail));
+      const known = this.offsets.get(key);
+      let at: number = known ?? (await this.firstOffset(executionId, stream, tail));
+      if (known === undefined && at > 0) yield { executionId, stream, offset: at, next: at, text: '' };
       for (;;) {
-        const bytes = await this.parts.logs.read(executionId, stream, offset, CHUNK);
-        const whole = wholeCharacters(bytes);
+        const whole = wholeCharacters(await this.parts.logs.read(executionId, stream, at, CHUNK));
         if (whole.length === 0) break;
-        yield { executionId, stream, offset, text: whole.toString('utf8') };
-        offset += whole.length;
+        yield { executionId, stream, offset: at, next: at + whole.length, text: whole.toString('utf8') };
+        at += whole.length;
       }
-      this.offsets.set(key, offset);
+      this.offsets.set(key, at);
     }
   }
 
   private async firstOffset(executionId: string, stream: string, tail: number | undefined): Promise<number> {
-    if (tail === undefined) return 0;
-    const text = await readAll(this.parts.logs, executionId, stream);
-    const size = await this.parts.logs.size(executionId, stream);
-    return Math.max(0, size - Buffer.byteLength(lastLines(text, tail)));
+    return tail === undefined ? 0 : (await tailOf(this.parts.logs, executionId, stream, tail)).offset;
   }
 
   private nudge(): void {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -12,7 +13,7 @@ import type { JobState } from '../domain/state.js';
 import { JobAccess } from './job-access.js';
 import { LogFollower } from './log-follower.js';
 import type { Followed } from './log-follower.js';
-import { LOG_STREAMS, lastLines, readAll } from './log-text.js';
+import { LOG_STREAMS, bytesOf, tailParts } from './log-text.js';
 
 /** What a job's tasks wrote. */
 @ApiTags('jobs')
@@ -29,7 +30,8 @@ export class LogsController {
 
   /**
    * Plain text: the executions in the order of their reservation, of each first stdout, then stderr. With `follow=true`
-   * server-sent events: `log` with `{executionId, stream, offset, text}`, at last `end` with the job's state.
+   * server-sent events: `log` with `{executionId, stream, offset, next, text}`, at last `end` with the job's state. A stream
+   * that breaks before its `end` is asked for again, and what lies below the last `next` passed over.
    */
   @Get()
   @ApiOperation({ summary: 'Logs of a job or of one of its executions; `tail` lines, `follow` until the job ends' })
@@ -49,19 +51,15 @@ export class LogsController {
       throw new ProblemException('EXECUTION_UNKNOWN', `job ${jobId} has no execution ${execution}`);
     }
     if (follow === 'true') return this.follow(jobId, { execution, streams, tail: lines }, reply);
-    const text = await this.text(state, execution, streams);
-    await reply.header('content-type', 'text/plain; charset=utf-8').send(lastLines(text, lines));
-  }
-
-  private async text(state: JobState, execution: string | undefined, streams: readonly string[]): Promise<string> {
-    const executions = Object.keys(state.executions).filter((id) => execution === undefined || id === execution);
-    const texts: string[] = [];
-    for (const id of executions) for (const stream of streams) texts.push(await readAll(this.logs, id, stream));
-    return texts.join('');
+    const executions = execution === undefined ? Object.keys(state.executions) : [execution];
+    const all = executions.flatMap((executionId) => streams.map((one) => ({ executionId, stream: one, offset: 0 })));
+    const parts = lines === undefined ? all : await tailParts(this.logs, all, lines);
+    await reply.header('content-type', 'text/plain; charset=utf-8').send(Readable.from(bytesOf(this.logs, parts)));
   }
 
   private async follow(jobId: string, followed: Followed, reply: FastifyReply): Promise<void> {
     const stream = this.streams.open(reply, 'logs');
+    stream.keepAlive(this.timers);
     const load = async (): Promise<JobState> => (await this.access.load(jobId)).state;
     const follower = new LogFollower({ logs: this.logs, view: this.view, timers: this.timers, load, jobId });
     stream.onClose(() => follower.stop());

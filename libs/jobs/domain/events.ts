@@ -252,6 +252,9 @@ export interface ExecutionCancelled {
     readonly executionId: string;
     readonly reason: string;
     readonly consumption?: Consumption;
+    readonly exitCode?: number;
+    /** What was stored before it was stopped. */
+    readonly artifacts?: readonly Artifact[];
     readonly at: Instant;
   };
 }

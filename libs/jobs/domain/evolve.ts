@@ -3,6 +3,7 @@ import type { Instant } from '#kernel';
 import { deferralKey } from './decision.js';
 import type { Decision } from './decision.js';
 import type {
+  ExecutionCancelled,
   ExecutionReserved,
   JobEvent,
   JobFailed,
@@ -244,10 +245,7 @@ const returned = (
 };
 
 /** Whether the partition is tried again is for `JobRequeued` to say. */
-const cancelled = (
-  job: JobState,
-  data: { readonly executionId: string; readonly at: Instant; readonly consumption?: Execution['consumption'] },
-): JobState => {
+const cancelled = (job: JobState, data: ExecutionCancelled['data']): JobState => {
   const execution = job.executions[data.executionId];
   if (!execution) return job;
   const next = changed(job, data.executionId, {
@@ -255,6 +253,8 @@ const cancelled = (
     endedAt: data.at,
     accepted: taken(job, data.executionId, execution.state === 'reserved' ? undefined : 'fail'),
     ...(data.consumption ? { consumption: data.consumption } : {}),
+    ...(data.exitCode === undefined ? {} : { exitCode: data.exitCode }),
+    ...(data.artifacts ? { artifacts: data.artifacts } : {}),
   });
   return over(next, execution.partition);
 };

@@ -182,13 +182,16 @@ const tellsOfRun = ({ class: kind, exitCode }: FailedReport): boolean =>
   exitCode !== undefined || kind === 'application' || kind === 'timeout';
 
 const stopped = (job: JobState, execution: Execution, report: FailedReport, at: Instant): JobEvent[] => {
-  const { code, message, consumption } = report;
+  const { code, message, consumption, exitCode, artifacts = [] } = report;
   const used = consumption === undefined ? {} : { consumption };
+  const exit = exitCode === undefined ? {} : { exitCode };
   const reason = job.cancelRequested ?? job.ending?.message ?? execution.stopRequested ?? message;
   const data = {
     executionId: execution.executionId,
     reason,
     ...used,
+    ...exit,
+    ...(artifacts.length === 0 ? {} : { artifacts }),
     at,
   };
   const before = job.ended ? [] : confirmed(execution, at);

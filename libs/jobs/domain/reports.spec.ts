@@ -108,6 +108,24 @@ const TABLE: Readonly<Record<keyof typeof REPORTS, Row>> = {
 
 const answer = (job: JobState, { nodeId, report }: ReportExecution) => answerReport(job, nodeId, report);
 
+describe('E-04 a try that was stopped', () => {
+  const began = spec.after(aSubmission(), aPlacement(1), aConfirmation(1, 10), aReport(1, 12, { type: 'start' }));
+  const stopped = { class: 'cancelled', code: 'stopped', message: 'stopped as asked' } as const;
+
+  it('keeps the exit code and what it had stored', () => {
+    const left = { exitCode: 143, artifacts: [anArtifact()] };
+    const { events, state } = began.when(aFailure(1, 20, { ...stopped, ...left }));
+    expect(events[0]).toMatchObject({ type: 'ExecutionCancelled', data: left });
+    expect(Object.values(state.executions)).toMatchObject([{ state: 'cancelled', ...left }]);
+  });
+
+  it('has neither when it left none', () => {
+    const { events, state } = began.when(aFailure(1, 20, stopped));
+    expect(Object.keys(events[0]?.data ?? {})).toEqual(['executionId', 'reason', 'at']);
+    expect(Object.values(state.executions)).toMatchObject([{ state: 'cancelled', artifacts: [] }]);
+  });
+});
+
 describe('every report in every state of its execution', () => {
   const cases = Object.keys(REPORTS).flatMap((report) =>
     [...LIVE, ...OVER].map((state) => [report as keyof typeof REPORTS, state] as const),

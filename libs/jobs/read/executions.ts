@@ -78,9 +78,9 @@ const ended = (row: ExecutionRow, event: JobEvent): ExecutionRow => {
       return { ...row, state: 'lost', endedAt: event.data.at, failure };
     }
     case 'ExecutionCancelled': {
-      const { reason, at, consumption } = event.data;
+      const { reason, at, consumption = null, exitCode = null, artifacts = [] } = event.data;
       const failure = { class: 'cancelled', code: 'cancelled', message: reason } as const;
-      return { ...row, state: 'cancelled', endedAt: at, failure, consumption: consumption ?? null };
+      return { ...row, state: 'cancelled', endedAt: at, failure, consumption, exitCode, artifacts };
     }
     case 'ReservationAbandoned':
     case 'ExecutionStopRequested':

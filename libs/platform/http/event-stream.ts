@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { Millis, Timers } from '#kernel';
+
+const KEEP_ALIVE: Millis = 15_000;
 
 export interface ServerSentEvent {
   readonly id?: string;
@@ -42,9 +45,10 @@ export class EventStream {
     });
   }
 
-  /** A line that readers skip: it keeps proxies from closing a quiet stream. */
-  comment(text: string): void {
-    if (this.open) this.raw.write(`: ${text}\n\n`);
+  /** Sends a line that readers skip every so often, which keeps proxies from closing a quiet stream; ends with the stream. */
+  keepAlive(timers: Timers): void {
+    const timer = timers.every(KEEP_ALIVE, () => this.comment('alive'));
+    this.onClose(() => timer.cancel());
   }
 
   /** Called once, when the reader left or the answer ended. */
@@ -55,6 +59,10 @@ export class EventStream {
 
   end(): void {
     if (this.open) this.raw.end();
+  }
+
+  private comment(text: string): void {
+    if (this.open) this.raw.write(`: ${text}\n\n`);
   }
 }
 
