@@ -1,7 +1,15 @@
 import type { Policy } from '#contracts';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import type { Logger } from 'pino';
+import type { Enforcement } from './executions/limits.js';
 import type { InventoryOverrides, ProbeOptions } from './inventory/detect.js';
+
+export interface LimitOptions {
+  /** Default `auto`: control groups where they can be had, else the watchdog. */
+  readonly enforce?: Enforcement | 'auto';
+  /** Processes that a task may have at a time; default 4 096. */
+  readonly processes?: number;
+}
 
 /** What an agent needs to know. Only `url`, `data` and `name` have no default. */
 export interface AgentOptions {
@@ -22,6 +30,8 @@ export interface AgentOptions {
   readonly probes?: ProbeOptions;
   /** Milliseconds between asking a task to end and killing it; default 5 000. */
   readonly grace?: number;
+  /** How tasks are held to their contracts. */
+  readonly limits?: LimitOptions;
   /** Bytes of each output stream sent at most; default 64 MiB. */
   readonly logLimit?: number;
   /** Bytes that the input cache may keep; default 20 GiB. */

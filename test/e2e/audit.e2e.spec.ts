@@ -20,7 +20,7 @@ describe('the audit of a real system', () => {
     await system.addAgent('lab-b');
     const api = system.researcher();
     const command = ['node', '-e', '0'];
-    const job = { name: 'short', project: 'demo', resources: { cpu: 0.1, memory: '16MiB' }, task: { command } };
+    const job = { name: 'short', project: 'demo', resources: { cpu: 0.1, memory: '128MiB' }, task: { command } };
     const ids: string[] = [];
     for (let count = 0; count < 6; count += 1) ids.push((await api.post<{ id: string }>('/jobs', job)).id);
     const huge = { ...job, resources: { cpu: 0.1, memory: '900TiB' } };
@@ -98,7 +98,7 @@ describe('the audit of a real system', () => {
     const bia = system.researcher('bia');
     await system.operator().put('/projects/demo', { institution: 'here', members: ['ada'] });
     const task = { command: ['node', '-e', '0'] };
-    const job = { name: 'far', project: 'sea', resources: { cpu: 0.1, memory: '16MiB' }, task };
+    const job = { name: 'far', project: 'sea', resources: { cpu: 0.1, memory: '128MiB' }, task };
     const plan = await bia.post('/jobs/plan', job);
     expect(plan).toMatchObject({ outcome: 'placed', withheld: 2, winner: "another institution's node 1" });
     expect(JSON.stringify(plan)).not.toMatch(/lab-[ab]/);

@@ -81,6 +81,14 @@ export const CONFIG_SCHEMA = {
     },
     policy,
     grace: size,
+    limits: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        enforce: { enum: ['auto', 'cgroup', 'watchdog', 'none'] },
+        processes: { type: 'integer', minimum: 1 },
+      },
+    },
     logLimit: size,
     cacheLimit: size,
     largestInput: size,

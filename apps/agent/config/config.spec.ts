@@ -16,7 +16,8 @@ describe('the configuration file', () => {
       labels: { region: br }
       probes: { python: false, timeout: 2s, applications: [{ name: tool, command: [tool, -V], pattern: 'v(.+)' }] }
       policy: { maxDuration: 2h, deny: { projects: [p] } }
-      grace: 500ms`;
+      grace: 500ms
+      limits: { enforce: watchdog, processes: 100 }`;
     expect(parseConfig(text, 'agent.yaml')).toEqual({
       inventory: {
         cpu: 8,
@@ -31,6 +32,7 @@ describe('the configuration file', () => {
       },
       policy: { maxDuration: 7200, deny: { projects: ['p'] } },
       grace: 500,
+      limits: { enforce: 'watchdog', processes: 100 },
     });
   });
 

@@ -6,7 +6,7 @@ import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import type { Probe } from '../inventory/software.js';
-import type { AgentOptions } from '../options.js';
+import type { AgentOptions, LimitOptions } from '../options.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 
 /** A configuration that cannot be used, with every mistake in it. */
@@ -43,6 +43,7 @@ interface ConfigFile {
   };
   readonly policy?: Omit<Policy, 'maxDuration'> & { readonly maxDuration?: Quantity };
   readonly grace?: Quantity;
+  readonly limits?: LimitOptions;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
@@ -111,7 +112,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp } = file;
+  const { url, data, name, owner, institution, allowHttp, limits } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -126,6 +127,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     owner,
     institution,
     allowHttp,
+    limits,
     inventory: present({ ...found, applications, packages }),
     probes: probes && present(probes),
     policy: file.policy && toPolicy(file.policy, quantities),

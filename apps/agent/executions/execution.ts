@@ -4,10 +4,7 @@ import { aborted, within } from '../client/wait.js';
 import { ranFor } from '../journal/entry.js';
 import type { JournalEntry } from '../journal/entry.js';
 import { LogStream } from '../logs/log-stream.js';
-import { diskUsage } from '../metering/disk-usage.js';
 import { consumptionOf, Meter } from '../metering/meter.js';
-import { searchPath, taskEnvironment } from '../runner/environment.js';
-import { programOf } from '../runner/find-command.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
 import { processInfo } from '../runner/process-table.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
@@ -16,14 +13,15 @@ import { TaskProcess } from '../runner/task-process.js';
 import { failure, failureOf } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
+import { prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
 import { Run } from './run.js';
+import type { RunTimes } from './run.js';
 
 /** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
 const LOGS_BEFORE_RESULT = 10_000;
 /** How long an acknowledged execution's folder is kept for logs that still could not be sent. */
 const LOGS_AFTER_RESULT = 300_000;
-const DISK_INTERVAL = 10_000;
 
 type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
 
@@ -172,14 +170,12 @@ export class Execution {
 
   private async start(): Promise<void> {
     const { executionId, task } = this.assignment;
-    const environment = taskEnvironment(this.assignment, this.folder);
     let started: TaskProcess;
     try {
-      const [name = '', ...rest] = task.command;
-      const program = await programOf(name, this.folder.work, environment['PATH'] ?? searchPath());
+      const launch = await prepareLaunch(this.host, this.assignment, this.folder);
       await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
-      const firstLook = (pid: number): void => this.meter.sample([processInfo(pid) ?? []].flat());
-      started = await TaskProcess.start([program, ...rest], environment, this.folder, this.host.timers, firstLook);
+      const firstLook = (pid: number): void => void this.meter.sample([processInfo(pid) ?? []].flat());
+      started = await TaskProcess.start(launch, this.host.timers, firstLook);
     } catch (error) {
       return this.finish(failureOf(error, 'starting the task'));
     }
@@ -209,23 +205,22 @@ export class Execution {
     this.followLogs();
     const { startedAt = this.host.clock.now(), pausedFor, pausedSince } = this.entry;
     const times = { startedAt, pausedFor, ...(pausedSince !== undefined && { pausedSince }) };
-    const run = new Run(this.host, this.assignment, this.folder, process, this.meter, adopted, times, (changed) => {
-      const { pausedSince: _, ...rest } = this.entry;
-      this.entry = { ...rest, ...changed };
-      const failed = (error: unknown): void =>
-        this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'a pause could not be recorded');
-      return this.host.journal.save(this.entry).catch(failed);
+    const run = new Run(this.host, {
+      assignment: this.assignment,
+      folder: this.folder,
+      process,
+      meter: this.meter,
+      adopted,
+      times,
+      timesChanged: (changed) => this.saveTimes(changed),
     });
     this.run = run;
-    const disk = this.host.timers.every(DISK_INTERVAL, () => void this.measureDisk());
     const ended = run.watch();
     if (this.stopFailure) run.stop(this.stopFailure);
     else this.passOn();
     const result = await Promise.race([ended, this.whenLeft()]);
-    disk.cancel();
     this.run = undefined;
     if (!result) return;
-    await this.measureDisk();
     const { ending, endedAt } = result;
     await this.change({ phase: 'ended', ending, endedAt, measured: this.meter.measured() });
     await this.publish();
@@ -239,8 +234,12 @@ export class Execution {
     this.run.desire(this.desired, recorded);
   }
 
-  private async measureDisk(): Promise<void> {
-    this.meter.sawDisk(await diskUsage(this.folder.root));
+  private saveTimes(times: RunTimes): Promise<void> {
+    const { pausedSince: _, ...rest } = this.entry;
+    this.entry = { ...rest, ...times };
+    const failed = (error: unknown): void =>
+      this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'a pause could not be recorded');
+    return this.host.journal.save(this.entry).catch(failed);
   }
 
   private async whenLeft(): Promise<undefined> {

@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.js';
 import type { Sampler } from '../metering/sampler.js';
 import type { Publisher } from '../outputs/publish.js';
 import type { ReportQueue } from '../reports/report-queue.js';
+import type { Enforcement } from './limits.js';
 
 /** What all executions of an agent share. */
 export interface ExecutionHost {
@@ -24,4 +25,7 @@ export interface ExecutionHost {
   readonly grace: number;
   /** Bytes of each output stream that are sent at most. */
   readonly logLimit: number;
+  readonly enforcement: Enforcement;
+  /** How many processes a task may have at a time. */
+  readonly processLimit: number;
 }

@@ -4,15 +4,20 @@ import type { Millis } from '#kernel';
 import { ProgressReporter } from '../logs/progress-reporter.js';
 import { ProgressWatch } from '../logs/progress-watch.js';
 import { lastLines } from '../logs/read-range.js';
+import { DiskWatch } from '../metering/disk-watch.js';
 import type { Meter } from '../metering/meter.js';
+import { memoryTogether } from '../metering/shared-memory.js';
 import { oomKills } from '../runner/oom.js';
 import { classifyExit } from '../runner/outcome.js';
 import { isAlive } from '../runner/process-identity.js';
+import type { ProcessInfo } from '../runner/process-table.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { TaskProcess } from '../runner/task-process.js';
 import { failure } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
+import { exceeded, limitsOf } from './limits.js';
+import type { Limits } from './limits.js';
 import { RunTimeout } from './run-timeout.js';
 
 const STDERR_LINES = 20;
@@ -24,6 +29,19 @@ export interface RunTimes {
   readonly pausedSince?: Millis;
 }
 
+/** What there is to watch. */
+export interface RunOf {
+  readonly assignment: Assignment;
+  readonly folder: TaskFolder;
+  readonly process: TaskProcess;
+  readonly meter: Meter;
+  /** Whether an earlier agent started it. */
+  readonly adopted: boolean;
+  readonly times: RunTimes;
+  /** Resolves when they are on disk, or cannot be. */
+  readonly timesChanged: (times: RunTimes) => Promise<void>;
+}
+
 /**
  * One task process under watch, from its start (or from when it was taken back) to its end.
  *
@@ -33,6 +51,8 @@ export interface RunTimes {
  */
 export class Run {
   private readonly timeout: RunTimeout;
+  private readonly limits: Limits;
+  private times: RunTimes;
   private readonly oomBefore = oomKills();
   private stopFailure: Failure | undefined;
   private exited = false;
@@ -40,38 +60,37 @@ export class Run {
 
   constructor(
     private readonly host: ExecutionHost,
-    private readonly assignment: Assignment,
-    private readonly folder: TaskFolder,
-    private readonly process: TaskProcess,
-    private readonly meter: Meter,
-    private readonly adopted: boolean,
-    private times: RunTimes,
-    /** Resolves when they are on disk, or cannot be. */
-    private readonly timesChanged: (times: RunTimes) => Promise<void>,
+    private readonly of: RunOf,
   ) {
+    this.times = of.times;
+    this.limits = limitsOf(of.assignment.contract, host.processLimit, host.enforcement);
     this.timeout = new RunTimeout(
       host.timers,
       () => this.remaining(),
-      () => this.stop(timedOut(assignment.task.runTimeout ?? 0)),
+      () => this.stop(timedOut(of.assignment.task.runTimeout ?? 0)),
     );
   }
 
   /** Looks on until nothing of the task is left, and tells how it ended. */
   async watch(): Promise<{ ending: Ending; endedAt: Millis }> {
-    const unwatch = this.host.sampler.watch((table, mark) => this.meter.sample(this.process.membersIn(table, mark)));
+    const { process, folder, adopted } = this.of;
+    const unwatch = this.host.sampler.watch((table, mark) => this.sample(process.membersIn(table, mark)));
+    const disk = new DiskWatch(folder.root, (bytes) => this.sawDisk(bytes), this.host.clock, this.host.timers);
+    disk.start(this.limits.disk !== undefined);
     const reporter = new ProgressReporter(this.host.clock, this.host.timers, (tick) => {
-      const { executionId, fencingToken } = this.assignment;
-      void this.host.reports.send({ type: 'progress', executionId, fencingToken, ...tick });
+      void this.host.reports.send({ type: 'progress', ...this.which(), ...tick });
     });
-    const progress = new ProgressWatch(this.folder, this.host.timers, (tick) => reporter.offer(tick));
-    if (this.adopted) this.holdOn();
+    const progress = new ProgressWatch(folder, this.host.timers, (tick) => reporter.offer(tick));
+    if (adopted) this.holdOn();
     else this.timeout.set();
-    await this.process.exited;
+    await process.exited;
     this.exited = true;
     const endedAt = await this.endedAt();
     this.timeout.clear();
     unwatch();
-    await this.process.sweep();
+    disk.stop();
+    await process.sweep();
+    await disk.look();
     await progress.finish();
     reporter.flush();
     return { ending: await this.ending(), endedAt };
@@ -82,7 +101,28 @@ export class Run {
     if (this.stopFailure || this.exited) return;
     this.stopFailure = reason;
     this.timeout.clear();
-    void this.process.end(this.host.grace);
+    void this.of.process.end(this.host.grace);
+  }
+
+  /** Ends a task that uses more than it may, at once: what it would do in the grace is at its neighbours' cost. */
+  private cutOff(over: Failure | undefined): void {
+    if (!over || this.stopFailure || this.exited) return;
+    this.stopFailure = over;
+    this.timeout.clear();
+    void this.of.process.kill();
+  }
+
+  private sample(tree: readonly ProcessInfo[]): void {
+    const resident = this.of.meter.sample(tree);
+    if (this.host.enforcement !== 'watchdog') return;
+    // The cheap count is never too small: only beyond the limit it is worth to look at what is shared.
+    const memory = resident > (this.limits.memory ?? Infinity) ? memoryTogether(tree) : resident;
+    this.cutOff(exceeded(this.limits, { memory, processes: tree.length }));
+  }
+
+  private sawDisk(disk: number): void {
+    this.of.meter.sawDisk(disk);
+    this.cutOff(exceeded(this.limits, { disk }));
   }
 
   /** `recorded` is the state that the server knows; a report of it that a crash swallowed is made up for. */
@@ -97,9 +137,9 @@ export class Run {
 
   /** What was recorded of a pause comes before the deed, so a crash between the two is put right here. */
   private holdOn(): void {
-    if (!isAlive(this.process.identity)) return;
-    if (this.times.pausedSince !== undefined) return void this.process.pause();
-    this.process.resume();
+    if (!isAlive(this.of.process.identity)) return;
+    if (this.times.pausedSince !== undefined) return void this.of.process.pause();
+    this.of.process.resume();
     this.timeout.set();
   }
 
@@ -108,7 +148,7 @@ export class Run {
     const saved = this.changeTimes({ ...this.times, pausedSince: this.host.clock.now() });
     this.inTurn(async () => {
       await saved;
-      await this.process.pause();
+      await this.of.process.pause();
       this.report('pause');
     });
   }
@@ -119,7 +159,7 @@ export class Run {
     this.timeout.set();
     this.inTurn(async () => {
       await saved;
-      this.process.resume();
+      this.of.process.resume();
       this.report('resume');
     });
   }
@@ -131,16 +171,20 @@ export class Run {
 
   private changeTimes(times: RunTimes): Promise<void> {
     this.times = times;
-    return this.timesChanged(times);
+    return this.of.timesChanged(times);
+  }
+
+  private which(): { executionId: string; fencingToken: number } {
+    const { executionId, fencingToken } = this.of.assignment;
+    return { executionId, fencingToken };
   }
 
   private report(type: 'pause' | 'resume'): void {
-    const { executionId, fencingToken } = this.assignment;
-    void this.host.reports.send({ type, executionId, fencingToken });
+    void this.host.reports.send({ type, ...this.which() });
   }
 
   private remaining(): Millis | undefined {
-    const { runTimeout } = this.assignment.task;
+    const { runTimeout } = this.of.assignment.task;
     if (runTimeout === undefined) return undefined;
     return this.times.startedAt + this.times.pausedFor + runTimeout * 1000 - this.host.clock.now();
   }
@@ -148,25 +192,26 @@ export class Run {
   /** A process that ended while no agent looked left the time in its exit file. */
   private async endedAt(): Promise<Millis> {
     const now = this.host.clock.now();
-    const written = this.adopted ? await stat(this.folder.exit).catch(() => undefined) : undefined;
+    const written = this.of.adopted ? await stat(this.of.folder.exit).catch(() => undefined) : undefined;
     return written ? Math.min(now, Math.round(written.mtimeMs)) : now;
   }
 
   private async ending(): Promise<Ending> {
-    const exit = await this.process.exitRecord();
-    const stderrTail = await lastLines(this.folder.stderr, STDERR_LINES);
+    const exit = await this.of.process.exitRecord();
+    const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES);
     const cpuSeconds = exit?.cpuSeconds ?? 0;
     if (this.stopFailure) {
       const stopped = { ...this.stopFailure, diagnostics: { stderr: stderrTail, ...this.stopFailure.diagnostics } };
       return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: stopped };
     }
     if (!exit) return { cpuSeconds, failure: this.unexplained(stderrTail) };
-    const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore });
+    const quota = this.limits.disk !== undefined;
+    const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
     return { exitCode: exit.code, cpuSeconds, ...(found && { failure: found }) };
   }
 
   private unexplained(stderr: readonly string[]): Failure {
-    return this.adopted
+    return this.of.adopted
       ? failure('infrastructure', 'agent-restarted', 'the task ended while the agent was away, leaving no exit status')
       : failure('infrastructure', 'supervisor-killed', 'the task was killed from outside, supervisor and all', {
           stderr,

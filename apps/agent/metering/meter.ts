@@ -31,11 +31,12 @@ export class Meter {
     this.bytesOut = before.bytesOut;
   }
 
-  /** Takes in the task's processes as they are now. */
-  sample(tree: readonly ProcessInfo[], peakOf: (pid: number) => number = peakMemory): void {
+  /** Takes in the task's processes as they are now; answers the sum of their resident memory. */
+  sample(tree: readonly ProcessInfo[], peakOf: (pid: number) => number = peakMemory): number {
     for (const { pid, startTime, cpuTicks } of tree) this.ticks.set(`${pid}:${startTime}`, cpuTicks);
     const resident = tree.reduce((sum, { memory }) => sum + memory, 0);
     this.memory = Math.max(this.memory, resident, ...tree.map(({ pid }) => peakOf(pid)));
+    return resident;
   }
 
   sawDisk(bytes: number): void {

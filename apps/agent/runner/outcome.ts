@@ -7,9 +7,13 @@ import type { ExitRecord } from './supervisor.js';
 export interface Evidence {
   readonly stderrTail: readonly string[];
   readonly oomKills: number;
+  /** Whether the task's files have a largest size, by its contract's disk. */
+  readonly quota?: boolean;
 }
 
 const NO_SPACE = /ENOSPC|No space left on device|Disk quota exceeded/;
+/** How a program tells of the limit that the kernel holds a single file to; Python ignores the signal and says this. */
+const TOO_LARGE = /EFBIG|File too large|File size limit exceeded/;
 const NO_MEMORY = /heap out of memory|Cannot allocate memory|std::bad_alloc|^MemoryError\b/m;
 
 const signalName = (code: number): string | undefined =>
@@ -31,6 +35,8 @@ export const classifyExit = (exit: ExitRecord, evidence: Evidence): Failure | un
   };
   if ((signal === 'SIGKILL' && evidence.oomKills > 0) || NO_MEMORY.test(stderr))
     return failure('resource', 'out-of-memory', 'the task ran out of memory', diagnostics);
+  if (evidence.quota === true && (signal === 'SIGXFSZ' || TOO_LARGE.test(stderr)))
+    return failure('resource', 'disk-full', "a file grew beyond the contract's disk", diagnostics);
   if (NO_SPACE.test(stderr))
     return failure('resource', 'disk-full', 'the task found no space left on disk', diagnostics);
   return signal === undefined

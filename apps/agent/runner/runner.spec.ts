@@ -42,6 +42,16 @@ describe('A-44 what an exit means', () => {
     });
   });
 
+  it.each([
+    [153, [], true, 'resource/disk-full'],
+    [153, [], false, 'application/signal'],
+    [1, ['OSError: [Errno 27] File too large'], true, 'resource/disk-full'],
+    [1, ['curl: File too large'], false, 'application/exit-code'],
+  ])('%d with %j, its files limited: %s: %s', (code, stderrTail, quota, expected) => {
+    const failure = classifyExit({ code, cpuSeconds: 0 }, { stderrTail, oomKills: 0, quota });
+    expect(failure && `${failure.class}/${failure.code}`).toBe(expected);
+  });
+
   it('reads the kernel’s count', () => expect(parseOomKills('pgfault 1\noom_kill 3\n')).toBe(3));
 });
 

@@ -3,13 +3,22 @@
  * end the task (they go to all its processes), and its own `times` give the CPU time of every descendant that was waited
  * for. It marks itself, and so all its children, by a limit that binds nobody (see `limitMark`).
  *
- * Arguments: the exit file, the mark in KiB, then the command.
+ * The task itself gets a largest size of a file, leaves no core dump, and is what the kernel ends first when the machine runs
+ * out of memory: before the supervisor, the agent and all that is not a task.
+ *
+ * Arguments: the exit file, the mark in KiB, the largest file in blocks of 512 bytes or nothing, then the command.
  */
 export const SUPERVISOR = `trap : HUP INT QUIT TERM
 exit_file=$1
+largest=$3
 ulimit -m "$2" 2>/dev/null
-shift 2
-"$@"
+shift 3
+(
+  ulimit -S -c 0 2>/dev/null
+  [ -z "$largest" ] || ulimit -f "$largest"
+  { echo 500 > /proc/self/oom_score_adj; } 2>/dev/null
+  exec "$@"
+)
 code=$?
 { echo "$code"; times; } > "$exit_file.tmp" && mv "$exit_file.tmp" "$exit_file"
 exit 0`;

@@ -16,6 +16,20 @@ import { environmentOf, limitMark, markOf, variableMark } from './task-mark.js';
 const ADOPTED_POLL = 200;
 const KILL_ROUNDS = 500;
 const STOP_ROUNDS = 500;
+/** Milliseconds for the supervisor to write the exit file. */
+const LAST_WORDS = 1_000;
+
+/** What to start. `command`'s program is an absolute path. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly environment: Record<string, string>;
+  readonly folder: TaskFolder;
+  /** Bytes of one file that the task may write at most. */
+  readonly largestFile: number | undefined;
+}
+
+/** The unit of a shell's limit of file sizes, by POSIX. */
+const LIMIT_BLOCK = 512;
 
 /**
  * A task's processes: a supervisor that leads a process group of its own, and everything that came from it. It lives as
@@ -36,19 +50,18 @@ export class TaskProcess {
     this.mark = limitMark(folder);
   }
 
-  /** Starts `command` (its program as an absolute path) in the task's folder, output going straight to its files. `begun` is called at the first moment. */
+  /** Starts a command in the task's folder, output going straight to its files. `begun` is called at the first moment. */
   static async start(
-    command: readonly string[],
-    environment: Record<string, string>,
-    folder: TaskFolder,
+    { command, environment, folder, largestFile }: Launch,
     timers: Timers,
     begun: (pid: number) => void,
   ): Promise<TaskProcess> {
     const stdout = openSync(folder.stdout, 'a', 0o600);
     const stderr = openSync(folder.stderr, 'a', 0o600);
     try {
-      const supervised = ['-c', SUPERVISOR, 'escalon-task', folder.exit, String(limitMark(folder)), ...command];
-      const child = spawn('/bin/sh', supervised, {
+      const blocks = largestFile === undefined ? '' : String(Math.ceil(largestFile / LIMIT_BLOCK));
+      const supervised = [SUPERVISOR, 'escalon-task', folder.exit, String(limitMark(folder)), blocks, ...command];
+      const child = spawn('/bin/sh', ['-c', ...supervised], {
         cwd: folder.work,
         env: environment,
         detached: true,
@@ -115,8 +128,22 @@ export class TaskProcess {
     const late = new AbortController();
     await within(this.timers, grace, this.allGone(late.signal));
     late.abort();
-    await this.sweep();
+    await this.kill();
     await this.exited;
+  }
+
+  /** Kills all at once. The supervisor comes last: it is to write first how the task ended. */
+  async kill(): Promise<void> {
+    this.ending = true;
+    for (let round = 0; round < KILL_ROUNDS; round += 1) {
+      const others = this.members().filter(({ pid }) => pid !== this.identity.pid);
+      if (others.length === 0) break;
+      for (const { pid } of others) send(pid, 'SIGKILL');
+      await wait(this.timers, 20);
+    }
+    this.signalGroup('SIGCONT');
+    await within(this.timers, LAST_WORDS, this.exited);
+    await this.sweep();
   }
 
   /** Kills whatever of the task is left, also what fled from its group, until a look finds nothing. */

@@ -24,7 +24,7 @@ export const someAssignment = (
   attempt: 1,
   desired: 'run',
   state: 'reserved',
-  contract: { cpu: 0.5, memory: 64 * MIB, disk: 0, ioSlots: 0, gpus: [] },
+  contract: { cpu: 0.5, memory: 512 * MIB, disk: 0, ioSlots: 0, gpus: [] },
   task: someTask(command, task),
   inputs: [],
   confirmBy: '2100-01-01T00:00:00.000Z',
