@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
  * rows that nobody names; whether a test shows what its title says is for its reader.
  */
 
-const range = (kind: 'A' | 'G' | 'R', from: number, to: number): string[] =>
+const range = (kind: 'A' | 'B' | 'G' | 'R' | 'W', from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `${kind}-${String(from + index).padStart(2, '0')}`);
 
 const ROWS = [
@@ -16,6 +16,16 @@ const ROWS = [
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
   // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
   ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
+  // The broker of evaluations and the workers.
+  ...[
+    ...range('B', 1, 17),
+    ...range('B', 20, 44),
+    ...range('B', 50, 55),
+    'B-57',
+    'B-58',
+    ...range('B', 60, 64),
+    ...range('W', 1, 6),
+  ],
   // How jobs are submitted and seen.
   ...['E-01', 'E-02', 'E-04', 'E-05'],
 ];

@@ -11,8 +11,6 @@ export interface Place {
 /** How long one waits for one more point of priority; 0 for never, so that a stream of urgent work starves the rest. */
 export type Aging = Millis;
 
-export const DEFAULT_AGING: Aging = 30 * 60_000;
-
 /** The priority with the points for waiting: more than 100 for one that waits long enough. */
 export const effectivePriority = ({ priority, createdAt }: Place, aging: Aging, at: Millis): number =>
   aging > 0 ? priority + Math.max(0, Math.floor((at - createdAt) / aging)) : priority;
