@@ -190,6 +190,10 @@ export class Lifecycle {
         metrics.decisions.inc({ outcome });
         metrics.decisionSeconds.observe(millis / 1000);
       },
+      planned: (counts) => {
+        metrics.plans.inc();
+        for (const [kind, count] of Object.entries(counts)) if (count > 0) metrics.planned.inc({ kind }, count);
+      },
       conflict: (stream) => metrics.conflicts.inc({ stream }),
       expired: () => metrics.expiries.inc(),
       lost: () => metrics.lost.inc(),

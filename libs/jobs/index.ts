@@ -12,6 +12,7 @@ export { answerReport } from './domain/report.js';
 export { nextTimeout, runDeadline } from './domain/timeouts.js';
 export { isLive, jobStateName, liveExecutions } from './domain/state.js';
 export type {
+  Ending,
   Execution,
   ExecutionStateName,
   Exclusion,

@@ -2,8 +2,11 @@ import type { Clock, Ids, Timers } from '#kernel';
 import type { CommandHandler } from '#event-store';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
 import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
-import { Assumptions } from './evaluation/assumptions.js';
-import { Evaluator } from './evaluation/evaluator.js';
+import { Assumptions } from './planner/assumptions.js';
+import { LoggingPlanner } from './planner/logging.js';
+import { MetricsPlanner } from './planner/metrics.js';
+import { PlannerChain } from './planner/planner.js';
+import { StateUpdater } from './planner/state-updater.js';
 import { DEFAULT_SCHEDULING } from './ports.js';
 import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
@@ -12,6 +15,7 @@ import { JobTimeouts } from './reactors/job-timeouts.js';
 import { PresenceMonitor } from './reactors/presence-monitor.js';
 import { ReservationTimers } from './reactors/reservation-timers.js';
 import { Scheduler } from './scheduler.js';
+import { schedulersOfTypes } from './schedulers/provider.js';
 import type { ClusterView } from './view/cluster-view.js';
 
 export interface ControlLoopParts {
@@ -51,9 +55,12 @@ export class ControlLoop {
     const options = { ...DEFAULT_SCHEDULING, ...parts.options };
     const shared = { ...parts, observer: parts.observer ?? {}, options };
     const assumptions = new Assumptions(parts.view, (nodeId) => this.scheduler.claimFailed(nodeId));
-    const evaluator = new Evaluator({ ...shared, assumptions });
-    const schedulers = { types: ['batch', 'ops', 'service', 'daemon'], schedulerFor: () => evaluator };
-    this.scheduler = new Scheduler({ ...shared, schedulers });
+    const planner = new PlannerChain([
+      new StateUpdater({ ...shared, assumptions }),
+      new LoggingPlanner(shared.log),
+      new MetricsPlanner(shared.observer),
+    ]);
+    this.scheduler = new Scheduler({ ...shared, schedulers: schedulersOfTypes({ ...shared, planner }) });
     this.releaser = new CapacityReleaser(shared);
     this.reservations = new ReservationTimers(shared);
     this.timeouts = new JobTimeouts(shared);

@@ -12,6 +12,7 @@ export interface PresenceSource {
 }
 
 export interface SchedulingLog {
+  debug(details: object, message: string): void;
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
@@ -20,6 +21,8 @@ export interface SchedulingLog {
 /** What happened, for counters; every member is called at most once per occurrence. */
 export interface SchedulingObserver {
   decided?(outcome: string, millis: Millis): void;
+  /** A plan was carried out: how many executions it placed and stopped, and how many decisions it recorded that placed none. */
+  planned?(counts: { readonly placed: number; readonly deferred: number; readonly stopped: number }): void;
   conflict?(stream: 'job' | 'node'): void;
   expired?(): void;
   lost?(): void;

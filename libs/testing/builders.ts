@@ -7,7 +7,7 @@ import type {
   ExecutionReport,
   FailedReport,
   JobSpec,
-  RecordDecision,
+  RecordPlan,
   ReportExecution,
   SubmitJob,
 } from '#jobs';
@@ -172,23 +172,30 @@ interface PlacementChange {
 }
 
 /**
- * The decision that gives a partition to a node, with its reservation. `execution` numbers it within the job: its id is
+ * A plan that gives one partition to a node, with its reservation. `execution` numbers it within the job: its id is
  * `<job>.<execution>`. The decision's number is the same unless given.
  */
-export const aPlacement = (execution = 1, at = 0, change: PlacementChange = {}): RecordDecision => {
+export const aPlacement = (execution = 1, at = 0, change: PlacementChange = {}): RecordPlan => {
   const { jobId = 'job-1', number = execution, partition = 0, nodeId = 'node-1', contract = aContract() } = change;
-  return {
-    type: 'RecordDecision',
+  const placement = {
     decision: aDecision({ number, partition, winner: nodeId, contract, time: second(at) }),
-    reservation: {
-      executionId: executionIdOf(jobId, String(execution)),
-      nodeId,
-      contract,
-      confirmBy: second(at + (change.confirm ?? 15)),
-    },
-    at: second(at),
+    executionId: executionIdOf(jobId, String(execution)),
+    nodeId,
+    contract,
+    confirmBy: second(at + (change.confirm ?? 15)),
   };
+  return aPlan({ placements: [placement], at: second(at) });
 };
+
+/** A plan that comes to nothing but what is given. */
+export const aPlan = (change: Partial<RecordPlan> = {}): RecordPlan => ({
+  type: 'RecordPlan',
+  placements: [],
+  deferrals: [],
+  stops: [],
+  at: second(0),
+  ...change,
+});
 
 type ReportTail<Report = ExecutionReport> = Report extends unknown
   ? Omit<Report, 'executionId' | 'fencingToken'>

@@ -10,6 +10,7 @@ export {
   anEnrollment,
   anInventory,
   aPlacement,
+  aPlan,
   aPolicy,
   aProject,
   aReport,

@@ -165,7 +165,7 @@ const weighOne = async (
 };
 
 const save = async (cluster: ClusterState, folder: string): Promise<number> => {
-  const log = { info: console.error, warn: console.error, error: console.error };
+  const log = { debug: console.error, info: console.error, warn: console.error, error: console.error };
   const store = new SnapshotFolder(folder, { clock: systemClock, ids: systemIds });
   const events = undefined as unknown as EventStore;
   const snapshots = new Snapshots({ store, events, timers: systemTimers, log, every: 1 });

@@ -232,7 +232,7 @@ export class ControlPlane {
       const cause = err instanceof Error ? `${err.name}: ${err.message}` : '';
       this.around.note(this.name, `${message} ${JSON.stringify(rest)} ${cause}`);
     };
-    return { info: note, warn: note, error: note };
+    return { debug: note, info: note, warn: note, error: note };
   }
 }
 

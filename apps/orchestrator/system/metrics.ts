@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 const NAMES = {
   decisions: 'escalon_decisions_total',
   decisionSeconds: 'escalon_decision_duration_seconds',
+  plans: 'escalon_plans_total',
+  planned: 'escalon_planned_total',
   conflicts: 'escalon_append_conflicts_total',
   expiries: 'escalon_reservation_expiries_total',
   lost: 'escalon_executions_lost_total',
@@ -34,6 +36,13 @@ export class Metrics {
     name: NAMES.decisionSeconds,
     help: 'Time to decide one placement',
     buckets: SECONDS,
+    ...this.on,
+  });
+  readonly plans = new Counter({ name: NAMES.plans, help: 'Plans that were carried out', ...this.on });
+  readonly planned = new Counter({
+    name: NAMES.planned,
+    help: 'Executions placed and stopped, and decisions that placed none, in plans that were carried out',
+    labelNames: ['kind'],
     ...this.on,
   });
   readonly conflicts = new Counter({

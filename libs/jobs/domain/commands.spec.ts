@@ -4,6 +4,7 @@ import {
   aFailure,
   aJobSpec,
   aPlacement,
+  aPlan,
   aReport,
   aSubmission,
   deciderSpec,
@@ -34,7 +35,7 @@ const COMMANDS = {
   'TimeOutExecution without a bound': { type: 'TimeOutExecution', executionId: 'job-1.1', grace: 0, at },
   'a placement': aPlacement(7, 20, { number: 2 }),
   'a first placement': aPlacement(7, 20, { number: 1 }),
-  'a deferral': { type: 'RecordDecision', decision: aDecision({ number: 2, outcome: 'deferred' }), at },
+  'a deferral': aPlan({ deferrals: [aDecision({ number: 2, outcome: 'deferred' })], at }),
   LeaveOutNode: { type: 'LeaveOutNode', partition: 0, nodeId: 'node-1', reason: 'refused', at },
   'ExpireReservation in time': { type: 'ExpireReservation', executionId: 'job-1.1', at },
   'ExpireReservation too early': { type: 'ExpireReservation', executionId: 'job-1.1', at: second(15.999) },
@@ -171,16 +172,14 @@ describe('a submission', () => {
 
 describe('a decision', () => {
   it('A-17 A-38 A-39 A-40 reserves on one node, with the contract, a deadline and the next token', () => {
-    const placement = aPlacement(1, 1);
+    const plan = aPlacement(1, 1);
+    const { decision, ...claim } = plan.placements[0]!;
     spec
       .after(aSubmission())
-      .when(placement)
+      .when(plan)
       .then(
-        { type: 'PlacementDecided', data: placement.decision },
-        {
-          type: 'ExecutionReserved',
-          data: { ...placement.reservation!, partition: 0, attempt: 1, fencingToken: 1, at: second(1) },
-        },
+        { type: 'PlacementDecided', data: decision },
+        { type: 'ExecutionReserved', data: { ...claim, partition: 0, attempt: 1, fencingToken: 1, at: second(1) } },
       );
   });
 
@@ -247,13 +246,50 @@ describe('a decision', () => {
     fenced.when(aPlacement(2, 21, { number: 1 })).thenTypes('PlacementDecided', 'ExecutionReserved');
   });
 
+  it('P-01 P-03 S-02 a plan for several partitions is one answer: all of it, or a refusal', () => {
+    const three = spec.after(aSubmission({ spec: aJobSpec({ count: 3 }) }));
+    const place = (execution: number, change: object = {}) =>
+      aPlacement(execution, 20, { partition: execution - 1, ...change }).placements[0]!;
+    const deferral = aDecision({ number: 3, partition: 2, outcome: 'deferred' });
+    const plan = aPlan({ placements: [place(1), place(2)], deferrals: [deferral], at });
+    const [decided, reserved] = ['PlacementDecided', 'ExecutionReserved'];
+    three.when(plan).thenTypes(decided, reserved, decided, reserved, decided);
+    three.when(plan).thenState(({ reservations, decisions }) => reservations === 2 && decisions === 3);
+    const recorded = spec.given(...three.history, ...three.when(plan).events);
+    recorded.when(plan).then();
+    for (const placements of [
+      [place(1), place(2, { partition: 0 })],
+      [place(1), place(1, { number: 2, partition: 1 })],
+      [place(1), place(3)],
+      [place(1), place(2, { partition: 3 })],
+    ]) {
+      three.when(aPlan({ placements, at })).thenRejected('DECISION_OUTDATED');
+    }
+    const half = spec.after(aSubmission({ spec: aJobSpec({ count: 3 }) }), aPlacement(1, 1));
+    half.when(aPlan({ placements: [place(1), place(2)], at })).thenRejected('DECISION_OUTDATED');
+  });
+
+  it('P-01 S-07 a plan stops executions, and may end the job; an empty one changes nothing', () => {
+    const stop = { executionId: 'job-1.1', cause: 'node-drained' as const, reason: 'drained' };
+    const end = { class: 'policy' as const, code: 'no-matching-nodes', message: 'no node matches' };
+    const running = spec.after(...JOB_PATHS.running);
+    running.when(aPlan({ at })).then();
+    running.when(aPlan({ stops: [stop, stop], at })).thenTypes('ExecutionStopRequested');
+    running.when(aPlan({ stops: [stop], end, at })).thenTypes('ExecutionStopRequested', 'JobFailed');
+    const reserved = spec.after(...JOB_PATHS.reserved);
+    reserved.when(aPlan({ stops: [stop], at })).thenTypes('ExecutionCancelled', 'JobRequeued');
+    spec
+      .after(...JOB_PATHS.completed)
+      .when(aPlan({ stops: [stop], end, at }))
+      .thenRejected('JOB_TERMINAL');
+  });
+
   it('A-82 a deferral is recorded when its reason changes, not at each look', () => {
     const reason = { side: 'job' as const, never: false, nodes: 1, also: 0 };
-    const deferral = (number: number, code: string, nodes = 1): JobCommand => ({
-      type: 'RecordDecision',
-      decision: aDecision({ number, outcome: 'deferred', eligible: 0, filtered: [{ ...reason, reason: code, nodes }] }),
-      at,
-    });
+    const deferral = (number: number, code: string, nodes = 1): JobCommand => {
+      const filtered = [{ ...reason, reason: code, nodes }];
+      return aPlan({ deferrals: [aDecision({ number, outcome: 'deferred', eligible: 0, filtered })], at });
+    };
     const first = spec.after(aSubmission(), deferral(1, 'capacity.cpu'));
     expect(first.history.map(({ type }) => type)).toEqual(['JobSubmitted', 'PlacementDecided']);
     first.when(deferral(2, 'capacity.cpu')).then();

@@ -3,6 +3,7 @@ import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
 import type { Artifact, Consumption, StopCause } from './events.js';
 import type { FailureClass, JobSpec } from './job-spec.js';
+import type { Ending } from './state.js';
 
 export type JobCommand =
   | SubmitJob
@@ -14,7 +15,7 @@ export type JobCommand =
   | TimeOutJob
   | TimeOutExecution
   | ChangeTargets
-  | RecordDecision
+  | RecordPlan
   | LeaveOutNode
   | ExpireReservation
   | AbandonReservation
@@ -112,18 +113,37 @@ export interface FailPartition {
   readonly at: Instant;
 }
 
-/** The outcome of an evaluation; with `reservation` when the node's ledger already holds the contract. */
-export interface RecordDecision {
-  readonly type: 'RecordDecision';
-  readonly decision: Decision;
-  readonly reservation?: {
-    readonly executionId: string;
-    readonly nodeId: string;
-    readonly contract: Contract;
-    readonly confirmBy: Instant;
-  };
+/**
+ * What one pass of a scheduler comes to: recorded whole, on the state that it was made from, or not at all. The decisions
+ * number on from the job's last one, those that place first.
+ */
+export interface RecordPlan {
+  readonly type: 'RecordPlan';
+  readonly placements: readonly PlannedPlacement[];
+  /** Decisions that placed nothing. */
+  readonly deferrals: readonly Decision[];
+  /** Of a job with targets; decisions for new ones are made when they are stored. */
+  readonly targets?: PlannedTargets;
+  readonly stops: readonly PlannedStop[];
+  /** Why the system gives the job up, if it does. */
+  readonly end?: Ending;
   readonly at: Instant;
 }
+
+/** A decision for a node, whose ledger holds the contract already. */
+export interface PlannedPlacement {
+  readonly decision: Decision;
+  readonly executionId: string;
+  readonly nodeId: string;
+  readonly contract: Contract;
+  readonly confirmBy: Instant;
+}
+
+/** What `ChangeTargets` says. */
+export type PlannedTargets = Pick<ChangeTargets, 'evaluationId' | 'position' | 'added' | 'removed'>;
+
+/** What `StopExecution` says of one execution. */
+export type PlannedStop = Pick<StopExecution, 'executionId' | 'cause' | 'reason'>;
 
 /** A node's ledger refused what was decided from all that it had recorded: the job leaves it alone for a while. */
 export interface LeaveOutNode {

@@ -10,17 +10,16 @@ import type {
   JobCommand,
   LeaveOutNode,
   PauseJob,
-  RecordDecision,
+  RecordPlan,
   StopExecution,
   SubmitJob,
   TimeOutExecution,
 } from './commands.js';
-import { deferralKey } from './decision.js';
-import type { Decision } from './decision.js';
 import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent, PartitionFailed } from './events.js';
 import { hasTargets } from './job-spec.js';
+import { decisionsOf, isRecorded } from './plan.js';
 import { EXCLUDED_SECONDS, JOB_POLICY } from './retry.js';
 import type { RetryStrategy } from './retry.js';
 import { decideReport } from './report.js';
@@ -51,8 +50,8 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return changeTargets(command, job);
     case 'FailPartition':
       return failPartition(command, job);
-    case 'RecordDecision':
-      return recordDecision(command, job);
+    case 'RecordPlan':
+      return recordPlan(command, job, strategies);
     case 'LeaveOutNode':
       return leaveOut(command, job);
     case 'ExpireReservation':
@@ -164,33 +163,35 @@ const timeOutExecution = (
   return accept({ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, ending, at, strategies));
 };
 
-/** A decision counts only on the state it was made for. A reservation that is recorded already is no mistake. */
-const recordDecision = ({ decision, reservation, at }: RecordDecision, job: JobState): Decided<JobEvent> => {
-  const known = reservation && job.executions[reservation.executionId];
-  if (known && known.nodeId === reservation.nodeId) return accept();
+/** Whole, or not at all: what is decided, the targets, what is stopped, the end. What is recorded already is no mistake. */
+const recordPlan = (plan: RecordPlan, job: JobState, strategies: readonly RetryStrategy[]): Decided<JobEvent> => {
+  if (isRecorded(plan, job)) return accept();
   if (job.ended) return terminal(job);
-  const partition = job.partitions[decision.partition];
-  const waiting = partition?.state === 'waiting';
-  const astray = reservation && partition?.target !== undefined && partition.target !== reservation.nodeId;
-  const fenced = reservation !== undefined && (known !== undefined || job.abandoned.includes(reservation.executionId));
-  const held = job.paused || job.cancelRequested !== undefined;
-  if (held || fenced || astray || !waiting || decision.number !== job.decisions + 1) {
-    return reject('DECISION_OUTDATED', 'the job has moved on since this decision was made');
-  }
-  const decided: JobEvent = { type: 'PlacementDecided', data: decision };
-  if (!reservation) {
-    return lastDeferral(job, decision) === deferralKey(decision) ? accept() : accept(decided);
-  }
-  const attempt = (job.partitions[decision.partition]?.tries ?? 0) + 1;
-  const fencingToken = job.reservations + 1;
-  const data = { ...reservation, partition: decision.partition, attempt, fencingToken, at };
-  return accept<JobEvent>(decided, { type: 'ExecutionReserved', data });
+  const decided = decisionsOf(plan, job);
+  if (!decided) return reject('DECISION_OUTDATED', 'the job has moved on since this plan was made');
+  const { targets, stops, end, at } = plan;
+  const rest: JobCommand[] = targets ? [{ type: 'ChangeTargets', ...targets, at }] : [];
+  for (const stop of stops) rest.push({ type: 'StopExecution', ...stop, at });
+  if (end) rest.push({ type: 'FailJob', ...end, at });
+  return rest.length === 0 ? accept(...decided) : inTurn(rest, decided, job, strategies);
 };
 
-/** Partitions of a job with targets wait for different reasons; those of others for the same. */
-const lastDeferral = (job: JobState, { partition }: Decision): string | undefined => {
-  if (job.spec && hasTargets(job.spec.type)) return job.partitions[partition]?.deferral;
-  return job.lastDecision && deferralKey(job.lastDecision);
+/** Each command on the state that the ones before it leave; all that they come to, or the first refusal. */
+const inTurn = (
+  commands: readonly JobCommand[],
+  first: readonly JobEvent[],
+  job: JobState,
+  strategies: readonly RetryStrategy[],
+): Decided<JobEvent> => {
+  const events = [...first];
+  let state = first.reduce(evolve, job);
+  for (const command of commands) {
+    const answer = decide(command, state, strategies);
+    if (answer.kind === 'rejected') return answer;
+    events.push(...answer.events);
+    state = answer.events.reduce(evolve, state);
+  }
+  return accept(...events);
 };
 
 /** What is live is stopped first. */

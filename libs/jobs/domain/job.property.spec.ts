@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { fold } from '#kernel';
-import { aConsumption, aDecision, aJobSpec, aPlacement, aReport, aSubmission, second } from '#testing';
+import { aConsumption, aDecision, aJobSpec, aPlacement, aPlan, aReport, aSubmission, second } from '#testing';
 import type { JobCommand, ReportExecution } from './commands.js';
 import { jobDecider } from './decide.js';
+import type { Decision } from './decision.js';
 import type { JobEvent } from './events.js';
 import { FAILURE_CLASSES, hasTargets, isEndless } from './job-spec.js';
 import type { JobType } from './job-spec.js';
@@ -37,6 +38,35 @@ const report = (tail: Parameters<typeof aReport>[2]): fc.Arbitrary<Step> =>
     return aReport(number, at, tail, { nodeId, fencingToken: honest === 1 ? number + 1 : number });
   });
 
+const aDeferral = (number: number, partition: number, reason: string): Decision =>
+  aDecision({
+    number,
+    partition,
+    outcome: 'deferred',
+    filtered: [{ reason, side: 'job', never: false, nodes: 1, also: 0 }],
+  });
+
+/** Places as many of those that wait, defers the next, and stops one of those that are live. */
+const wholePlan = fc
+  .record({ places: fc.nat(3), node: fc.nat(2), stops: fc.nat(3), ends: fc.nat(49), off: fc.nat(9) })
+  .map(({ places, node, stops, ends, off }): Step => (job, at) => {
+    const waiting = job.partitions.flatMap(({ state }, index) => (state === 'waiting' ? [index] : []));
+    const placements = waiting.slice(0, places).flatMap((partition, index) => {
+      const [execution, number] = [job.reservations + 1 + index, job.decisions + 1 + index];
+      return aPlacement(execution, at, { number, partition, nodeId: NODES[node]! }).placements;
+    });
+    const next = waiting[places];
+    const number = job.decisions + placements.length + (off === 0 ? 2 : 1);
+    const live = liveExecutions(job).slice(0, stops === 0 ? 1 : 0);
+    return aPlan({
+      placements,
+      deferrals: next === undefined ? [] : [aDeferral(number, next, 'capacity.cpu')],
+      stops: live.map(({ executionId }) => ({ executionId, cause: 'node-drained', reason: 'the node is drained' })),
+      ...(ends === 0 ? { end: { class: 'policy', code: 'no-matching-nodes', message: 'none' } } : {}),
+      at: second(at),
+    });
+  });
+
 const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>((_job, at) => aSubmission({ at: second(at) })) },
   {
@@ -52,16 +82,12 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('capacity.cpu', 'presence.offline').map((reason): Step => (job, at) => ({
-      type: 'RecordDecision',
-      decision: aDecision({
-        number: job.decisions + 1,
-        outcome: 'deferred',
-        filtered: [{ reason, side: 'job', never: false, nodes: 1, also: 0 }],
-      }),
-      at: second(at),
-    })),
+    arbitrary: fc.constantFrom('capacity.cpu', 'presence.offline').map((reason): Step => (job, at) => {
+      const deferrals = [aDeferral(job.decisions + 1, 0, reason)];
+      return aPlan({ deferrals, at: second(at) });
+    }),
   },
+  { weight: 4, arbitrary: wholePlan },
   ...(['confirm', 'prepare', 'start', 'pause', 'resume', 'publish'] as const).map((type) => ({
     weight: type === 'pause' || type === 'resume' ? 6 : 2,
     arbitrary: report({ type }),
@@ -259,7 +285,10 @@ describe('whatever happens to a job', () => {
       expect(state.partitions.some((partition) => partition.state === 'done')).toBe(false);
       if (state.spec.type !== 'daemon') return;
       const failing = taken.find(({ events }) => events.some(({ type }) => type === 'JobFailed'));
-      if (failing) expect(['FailJob', 'TimeOutJob']).toContain(failing.command.type);
+      if (!failing) return;
+      // A plan may give the job up as well: `end` says what FailJob does.
+      const given = failing.command.type === 'RecordPlan' && failing.command.end ? 'FailJob' : failing.command.type;
+      expect(['FailJob', 'TimeOutJob']).toContain(given);
     });
   });
 
@@ -338,6 +367,19 @@ describe('whatever happens to a job', () => {
         expect(new Set(live).size).toBe(live.length);
         const marked = after.partitions.flatMap(({ state }, index) => (state === 'live' ? [index] : []));
         expect([...live].sort()).toEqual(marked);
+      }
+    });
+  });
+
+  it('P-03 a plan is recorded whole or not at all, its decisions numbered on from the last', () => {
+    holds(({ taken, events }) => {
+      const numbers = events.flatMap((event) => (event.type === 'PlacementDecided' ? [event.data.number] : []));
+      expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+      for (const { command, before, events: recorded } of taken) {
+        if (command.type !== 'RecordPlan' || recorded.length === 0) continue;
+        const placed = recorded.flatMap((event) => (event.type === 'ExecutionReserved' ? [event.data.partition] : []));
+        expect(placed).toEqual(command.placements.map(({ decision }) => decision.partition));
+        expect(placed.every((partition) => before.partitions[partition]?.state === 'waiting')).toBe(true);
       }
     });
   });

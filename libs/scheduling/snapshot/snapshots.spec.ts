@@ -31,7 +31,7 @@ const started = async (
     const { reason, err } = details as { reason?: string; err?: Error };
     warnings.push(`${message}: ${reason ?? String(err?.message)}`);
   };
-  const log = { info: () => undefined, warn, error: warn };
+  const log = { debug: () => undefined, info: () => undefined, warn, error: warn };
   const events = store as unknown as EventStore;
   const kept = snapshots && new Snapshots({ store: snapshots, events, timers: time, log, every, pieceSize: 500 });
   const view = new ClusterView(events, (error) => warnings.push(error.message), kept);

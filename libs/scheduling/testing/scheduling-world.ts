@@ -23,7 +23,12 @@ export interface WorldOptions {
   readonly options?: Partial<SchedulingOptions>;
 }
 
-const QUIET: SchedulingLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const QUIET: SchedulingLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 let processes = 0;
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { aPlacement, second } from '#testing';
 import type { MemoryFaults } from '#event-store';
+import { desiredOf as desired } from '#placement';
+import type { ClusterState } from '#placement';
 import { SchedulingWorld } from '../testing/scheduling-world.js';
 import { AssignmentBoard } from './assignment-board.js';
 import type { DesiredSet } from './assignment-board.js';
@@ -25,6 +27,12 @@ const answered = async (world: SchedulingWorld, poll: Promise<DesiredSet>): Prom
   void poll.then((answer) => (set = answer));
   await world.time.advanceAsync(0);
   return set && ids(set);
+};
+
+/** What the node is to do with what it runs of a job. */
+const desiredOf = ({ jobs, ended }: ClusterState, jobId: string): string => {
+  const job = jobs.get(jobId);
+  return job && !ended.has(jobId) ? desired(job) : 'stop';
 };
 
 describe('the assignment board', () => {
@@ -111,6 +119,31 @@ describe('the assignment board', () => {
       expect((await poll).revision).toBeGreaterThan(revision);
       revision = (await poll).revision;
     }
+  });
+
+  it('P-04 S-07 a node that could not be reached gets its cancel when it comes back, again and again until it answers', async () => {
+    const world = new SchedulingWorld();
+    const board = await opened(world);
+    await place(world, 'j1');
+    await world.report('j1.1', 'confirm');
+    const known = (await board.next('n1', undefined, 0)).revision;
+    // Nobody polls: the node is cut off. Another control plane takes over meanwhile.
+    await world.job('j1', { type: 'CancelJob', reason: 'x', byUser: true, at: world.now() });
+    await world.time.advanceAsync(30_000);
+    const next = new SchedulingWorld({ beside: world });
+    const later = await opened(next);
+    const wanted = (): string[] =>
+      later.desired('n1').executions.map(({ jobId }) => desiredOf(next.view.cluster, jobId));
+    const back = await later.next('n1', known, 25_000);
+    expect([ids(back), wanted()]).toEqual([['j1.1'], ['stop']]);
+    for (let poll = 0; poll < 3; poll += 1) {
+      const again = later.next('n1', back.revision, 1_000);
+      await world.time.advanceAsync(1_000);
+      expect([ids(await again), wanted()]).toEqual([['j1.1'], ['stop']]);
+    }
+    await next.report('j1.1', 'fail', { class: 'cancelled', code: 'stopped', message: 'x' });
+    await world.time.advanceAsync(0);
+    expect([ids(await later.next('n1', back.revision, 0)), wanted()]).toEqual([[], []]);
   });
 
   it('has the same revisions in every process, so that an agent may change from one to another', async () => {

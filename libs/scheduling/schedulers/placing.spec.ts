@@ -125,6 +125,20 @@ describe('an evaluation', () => {
     expect(world.events('job-j1', 'ExecutionReserved')).toHaveLength(30);
   });
 
+  it('S-06 a job of 500 partitions keeps no other waiting, though one evaluation is under way at a time', async () => {
+    const world = new SchedulingWorld({ options: { concurrency: 1 } });
+    await world.project();
+    await world.project('small');
+    await world.node('n1', { cpu: 1_000 });
+    await world.submit('huge', { ...CORE, count: 500 });
+    for (const jobId of ['s1', 's2', 's3']) await world.submit(jobId, { ...CORE, project: 'small' });
+    await world.looping();
+    await world.time.advanceAsync(5_000);
+    const order = world.memory.events.filter(({ type }) => type === 'ExecutionReserved').map(({ stream }) => stream);
+    expect(order).toHaveLength(503);
+    for (const jobId of ['s1', 's2', 's3']) expect(order.indexOf(`job-${jobId}`)).toBeLessThan(25);
+  });
+
   it('A-88 records a deferral when its reasons change, not at each look', async () => {
     const world = new SchedulingWorld();
     await world.project();

@@ -1,0 +1,92 @@
+import { plusSeconds } from '#kernel';
+import type { Instant } from '#kernel';
+import type { Decision, DecisionOutcome, PlannedPlacement } from '#jobs';
+import { assume, decide, reasonsDigest, requestOf, unassume } from '#placement';
+import type { ClusterJob, ClusterState } from '#placement';
+import type { Plan } from '../planner/plan.js';
+import type { Waiting } from '../worker/job-scheduler.js';
+
+/** What a pass knows beside the job and the cluster. */
+export interface Pass {
+  readonly evaluationId: string;
+  /** What asked for it. */
+  readonly trigger: string;
+  readonly now: Instant;
+  /** A new id for an execution of the job. */
+  readonly nextExecution: () => string;
+}
+
+/** New executions of one job in one pass at most, so that a huge one does not keep the others waiting (S-06). */
+export const MOST_PER_PASS = 20;
+
+/**
+ * Reservations on their way that a decision names at most, but for those before the first of its plan: each decision lists
+ * them all, so without a bound many large jobs at once would fill the log with such lists.
+ */
+const MOST_ASSUMED = 100;
+
+/** How many may be placed in this pass. */
+export const placesIn = ({ assumed }: ClusterState): number =>
+  Math.min(MOST_PER_PASS, Math.max(1, MOST_ASSUMED - assumed.size));
+
+/** A plan that does nothing yet. */
+export const emptyPlan = (job: ClusterJob, cluster: ClusterState, { evaluationId, now }: Pass): Plan => ({
+  jobId: job.id,
+  project: job.spec.project,
+  evaluationId,
+  revision: job.revision,
+  position: cluster.position,
+  assumed: [...cluster.assumed.keys()],
+  at: now,
+  placements: [],
+  deferrals: [],
+  stops: [],
+  outcomes: [],
+  followUp: { kind: 'idle' },
+});
+
+export interface Placed {
+  readonly placements: readonly PlannedPlacement[];
+  /** Of the first that no node could take; those after it were not looked at. */
+  readonly unplaced: Decision | undefined;
+}
+
+/**
+ * Decides for one partition after the other, each with the ones before it taken for granted, until one cannot be placed.
+ * The cluster is left as it was.
+ */
+export const placeInTurn = (
+  job: ClusterJob,
+  partitions: readonly number[],
+  cluster: ClusterState,
+  { nextExecution, ...pass }: Pass,
+): Placed => {
+  const placements: PlannedPlacement[] = [];
+  try {
+    for (const partition of partitions) {
+      const last = placements.at(-1);
+      if (last) assume(cluster, { ...last, jobId: job.id, project: job.spec.project });
+      const number = job.decisions + placements.length + 1;
+      const context = { ...pass, number, partition, time: pass.now };
+      const { decision, nodeId, contract } = decide(requestOf(job, partition), cluster, context);
+      if (nodeId === undefined || !contract) return { placements, unplaced: decision };
+      const confirmBy = plusSeconds(pass.now, job.spec.timeouts.confirm);
+      placements.push({ decision, executionId: nextExecution(), nodeId, contract, confirmBy });
+    }
+    return { placements, unplaced: undefined };
+  } finally {
+    for (const { executionId } of placements) unassume(cluster, executionId);
+  }
+};
+
+export const outcomesOf = ({ placements, unplaced }: Placed): readonly DecisionOutcome[] => [
+  ...placements.map(({ decision }) => decision.outcome),
+  ...(unplaced ? [unplaced.outcome] : []),
+];
+
+/** What the job waits for after a decision that placed nothing. */
+export const waitingFor = (decision: Decision): Waiting => {
+  const { wakesOn, wakesAt } = decision;
+  const reasons = reasonsDigest(decision);
+  return wakesAt === undefined ? { wakesOn, reasons } : { wakesOn, reasons, wakesAt };
+};
