@@ -37,7 +37,7 @@ class WorkerWorld extends BrokerWorld {
   };
 
   worker(broker: ConstructorParameters<typeof Worker>[0]['broker'] = this.broker): Worker {
-    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
     return new Worker({
       broker,
       provider: this.provider,
