@@ -209,6 +209,21 @@ describe('the life of a job', () => {
     const { items } = await api.get<{ items: { title: string }[] }>(`/jobs/${jobId}/timeline`);
     expect(items.at(-1)?.title).toBe(`ada ran it again, as job ${made.body.id}`);
 
+    const { executionId } = execution;
+    const filtered = `type=ReservationConfirmed&execution=${executionId}`;
+    const confirmed = await api.get(`/jobs/${jobId}/timeline?${filtered}`);
+    expect(confirmed.items).toMatchObject([{ type: 'ReservationConfirmed', executionId }]);
+    const wrong = await api.request('GET', `/jobs/${jobId}/timeline?type=NodeEnroled`);
+    expect([wrong.status, wrong.body.errors]).toMatchObject([422, [{ pointer: '/type', code: 'NOT_ALLOWED' }]]);
+    const raw = await eventsOf(api, jobId);
+    const page = await api.get(`/jobs/${jobId}/events?limit=3`);
+    const rest = await api.get(`/jobs/${jobId}/events?limit=200&cursor=${page.next}`);
+    expect([...page.items, ...rest.items]).toEqual(raw);
+    expect(rest.next).toBeNull();
+    const query = 'query ($id: ID!) { timeline(id: $id, type: "JobCompleted") }';
+    const { timeline } = (await api.post('/graphql', { query, variables: { id: jobId } })).data;
+    expect(timeline).toMatchObject([{ type: 'JobCompleted' }]);
+
     const mutation = 'mutation ($id: ID!) { rerunJob(id: $id, changes: { priority: 70 }) { id } }';
     const { data } = await api.post('/graphql', { query: mutation, variables: { id: made.body.id } });
     expect(

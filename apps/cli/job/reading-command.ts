@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import type { JobFilter } from '#contracts';
 import type { Io } from '../io.js';
 import type { LogFlags } from './logs.js';
+import type { HistoryFlags } from './reading.js';
 
 /** The verbs that only look. */
 export const addReadingVerbs = (job: Command, io: Io): void => {
@@ -48,8 +49,13 @@ const addShow = (job: Command, io: Io): void => {
     .argument('<id>', 'the job')
     .summary('everything that happened to a job')
     .description('Lists everything that happened to a job, oldest first.')
-    .addHelpText('after', '\nExample:\n  escalon job history 0198…')
-    .action(async (id: string, _flags, command: Command) => showHistory(id, await openSession(command, io)));
+    .option('--execution <id>', 'only what happened to this try')
+    .option('--type <event>', 'only events of this type, such as ExecutionFailed')
+    .option('--limit <n>', 'how many at most', wholeArgument(1))
+    .addHelpText('after', '\nExample:\n  escalon job history 0198… --type ExecutionFailed')
+    .action(async (id: string, _flags, command: Command) =>
+      showHistory(id, await openSession<HistoryFlags>(command, io)),
+    );
 };
 
 const addExplain = (job: Command, io: Io): void => {

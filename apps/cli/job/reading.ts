@@ -7,7 +7,7 @@ import { cell, viewFields, viewsTable } from '../output/sections.js';
 import { renderTable } from '../output/table.js';
 import { download } from './download.js';
 import { explained } from './explained.js';
-import { movementsOf } from './follow.js';
+import type { Movement } from './follow.js';
 import type { EscalonClient, JobFilter, ResultView } from '#contracts';
 import type { Session } from '../client/session.js';
 
@@ -64,8 +64,21 @@ const HISTORY_COLUMNS = [
   ['what happened', 'title'],
 ] as const;
 
-export const showHistory = async (id: string, { client, io, output }: Session<object>): Promise<void> => {
-  const movements = await movementsOf(client, id);
+export interface HistoryFlags {
+  readonly execution?: string;
+  readonly type?: string;
+  readonly limit?: number;
+}
+
+export const showHistory = async (id: string, session: Session<HistoryFlags>): Promise<void> => {
+  const { client, io, output, flags } = session;
+  const { execution, type, limit = Infinity } = flags;
+  const filter = { ...(execution !== undefined && { execution }), ...(type !== undefined && { type }) };
+  const movements: Movement[] = [];
+  for await (const movement of client.history(id, filter)) {
+    movements.push(movement as Movement);
+    if (movements.length >= limit) break;
+  }
   const views = movements.map((movement) => ({ ...movement }));
   writeList(io.out, output, movements, () => viewsTable(HISTORY_COLUMNS, views));
 };

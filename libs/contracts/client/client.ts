@@ -12,6 +12,7 @@ import type {
   DecisionView,
   DifferingDecision,
   ExecutionView,
+  HistoryFilter,
   JobFilter,
   JobView,
   LogLine,
@@ -74,6 +75,8 @@ export interface WaitOptions {
 }
 
 const segment = encodeURIComponent;
+/** The largest that the server gives. */
+const PAGE = 200;
 
 /**
  * The REST API as one account. A read follows this client's own writes: it names the newest position written, and the
@@ -136,6 +139,11 @@ export class EscalonClient {
 
   timeline(id: string): Promise<Page<unknown>> {
     return this.read(`/jobs/${segment(id)}/timeline`);
+  }
+
+  /** The timeline in pages as they are asked for: of one try, of one type of event. */
+  history(id: string, filter: HistoryFilter = {}): AsyncGenerator {
+    return this.list(`/jobs/${segment(id)}/timeline`, { ...filter, limit: PAGE });
   }
 
   decisions(id: string): Promise<Page<DecisionView>> {

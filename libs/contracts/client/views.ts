@@ -36,6 +36,12 @@ export interface JobFilter {
   readonly since?: string;
 }
 
+export interface HistoryFilter {
+  readonly execution?: string;
+  /** An event type. */
+  readonly type?: string;
+}
+
 export interface ExecutionView extends Open {
   readonly executionId: string;
   readonly partition: number;

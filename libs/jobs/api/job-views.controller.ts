@@ -3,12 +3,14 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { EventStore, RecordedEvent } from '#event-store';
-import { CurrentCaller, ProblemException, Roles, readQuery } from '#platform/http';
+import { CurrentCaller, ListQuery, ProblemException, Roles, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { EVENT_STORE } from '#platform/ports';
+import { InvalidCursor, pageLimit, pageOf, readCursor, writeCursor } from '#read-store';
+import type { Page, PageRequest } from '#read-store';
 import { jobStream } from '../domain/events.js';
 import { JobQueries } from '../read/index.js';
-import { JobListQuery, QueueQuery, readDecision, sinceOf } from './dto/index.js';
+import { JobListQuery, QueueQuery, TimelineQuery, readDecision, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
@@ -58,19 +60,28 @@ export class JobViewsController {
   }
 
   @Get('jobs/:id/timeline')
-  @ApiOperation({ summary: 'Every movement of the job, oldest first' })
-  async timeline(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  @ApiOperation({ summary: 'Every movement of the job, oldest first; of one `execution`, of one `type`, in pages' })
+  async timeline(
+    @Param('id') jobId: string,
+    @CurrentCaller() caller: Caller,
+    @Query() query: unknown,
+  ): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
     const naming = this.explanations.namingFor(caller, state);
-    const { items, next } = await this.jobs.timeline(jobId, this.access.visibleProjects(caller));
+    const asked = { ...readQuery(TimelineQuery, query), visible: this.access.visibleProjects(caller) };
+    const { items, next } = await this.jobs.history.timeline(jobId, asked);
     return { items: items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) })), next };
   }
 
   @Get('jobs/:id/decisions')
   @ApiOperation({ summary: 'Every placement decision with its reasons, oldest first' })
-  async decisions(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  async decisions(
+    @Param('id') jobId: string,
+    @CurrentCaller() caller: Caller,
+    @Query() query: unknown,
+  ): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
-    const { items, next } = await this.jobs.decisions(jobId);
+    const { items, next } = await this.jobs.history.decisions(jobId, readQuery(ListQuery, query));
     return { items: items.map((one) => decisionFor(one, this.explanations.namingFor(caller, state))), next };
   }
 
@@ -88,10 +99,14 @@ export class JobViewsController {
   }
 
   @Get('jobs/:id/executions')
-  @ApiOperation({ summary: 'Every try of the job' })
-  async executions(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  @ApiOperation({ summary: 'Every try of the job, newest first' })
+  async executions(
+    @Param('id') jobId: string,
+    @CurrentCaller() caller: Caller,
+    @Query() query: unknown,
+  ): Promise<unknown> {
     await this.access.maySee(jobId, caller);
-    return this.jobs.executions(jobId);
+    return this.jobs.history.executions(jobId, readQuery(ListQuery, query));
   }
 
   /** From the stream itself, so that a result is there as soon as it is recorded. */
@@ -104,16 +119,31 @@ export class JobViewsController {
 
   @Get('jobs/:id/events')
   @ApiOperation({ summary: 'The raw events of the job, oldest first' })
-  async events(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  async events(@Param('id') jobId: string, @CurrentCaller() caller: Caller, @Query() query: unknown): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
     const naming = this.explanations.namingFor(caller, state);
-    const items: unknown[] = [];
-    for await (const event of this.store.readStream(jobStream(jobId))) {
-      items.push(rawEvent({ ...event, data: dataFor(event.type, event.data, naming) }));
-    }
-    return { items, next: null };
+    const { items, next } = await rawEvents(this.store, jobId, readQuery(ListQuery, query));
+    return { items: items.map((event) => rawEvent({ ...event, data: dataFor(event.type, event.data, naming) })), next };
   }
 }
+
+/** In pages; without a limit all of them. Throws `InvalidCursor`. */
+const rawEvents = async (
+  store: EventStore,
+  jobId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<RecordedEvent>> => {
+  const filter = { eventsOf: jobId };
+  const [key] = readCursor(cursor, filter, 1) ?? [];
+  if (key !== undefined && !/^\d{1,18}$/.test(key)) throw new InvalidCursor();
+  const size = limit === undefined ? Infinity : pageLimit(limit);
+  const events: RecordedEvent[] = [];
+  for await (const event of store.readStream(jobStream(jobId), { from: key === undefined ? 0n : BigInt(key) + 1n })) {
+    events.push(event);
+    if (events.length > size) break;
+  }
+  return pageOf(events, size, ({ revision }) => writeCursor([String(revision)], filter));
+};
 
 /** An event as auditors get it: exactly what is stored, 64-bit numbers as text. */
 export const rawEvent = ({

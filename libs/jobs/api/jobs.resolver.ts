@@ -10,7 +10,7 @@ import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { JobListQuery, QueueQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
+import { JobListQuery, QueueQuery, TimelineQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
@@ -105,17 +105,23 @@ export class JobsResolver {
   }
 
   @Query(() => [Json], { name: 'timeline', description: 'Every movement of a job, oldest first' })
-  async timeline(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  async timeline(
+    @Args('id', { type: () => ID }) id: string,
+    @CurrentCaller() caller: Caller,
+    @Args('execution', { type: () => String, nullable: true }) execution?: string | null,
+    @Args('type', { type: () => String, nullable: true }) type?: string | null,
+  ): Promise<unknown> {
+    const asked = readQuery(TimelineQuery, stated({ execution, type }));
     const { state } = await this.access.maySee(id, caller);
     const naming = this.explanations.namingFor(caller, state);
-    const { items } = await this.jobs.timeline(id, this.access.visibleProjects(caller));
+    const { items } = await this.jobs.history.timeline(id, { ...asked, visible: this.access.visibleProjects(caller) });
     return items.map((one) => ({ ...one, data: dataFor(one.type, one.data, naming) }));
   }
 
   @Query(() => [Json], { name: 'decisions', description: 'Every decision about a job with its reasons' })
   async decisions(@Args('id', { type: () => ID }) id: string, @CurrentCaller() caller: Caller): Promise<unknown> {
     const { state } = await this.access.maySee(id, caller);
-    const { items } = await this.jobs.decisions(id);
+    const { items } = await this.jobs.history.decisions(id, {});
     return items.map((one) => decisionFor(one, this.explanations.namingFor(caller, state)));
   }
 

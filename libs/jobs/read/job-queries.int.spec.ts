@@ -202,14 +202,14 @@ describe('the queries', () => {
   });
 
   it('shows movements, decisions and tries', async () => {
-    const timeline = (await jobs.timeline('job-0')).items.filter(({ jobId }) => jobId === 'job-0');
+    const timeline = (await jobs.history.timeline('job-0', {})).items.filter(({ jobId }) => jobId === 'job-0');
     expect(timeline.map(({ revision }) => revision)).toEqual(timeline.map((_row, index) => String(index)));
     expect(timeline.at(-1)).toMatchObject({ type: 'JobCompleted', title: 'Completed', actor: 'ana', at: second(9) });
-    expect((await jobs.decisions('job-1')).items).toEqual([deferral.data]);
-    expect(await jobs.decision('job-1', 1)).toEqual(deferral.data);
-    expect(await jobs.decision('job-1', 2)).toBeUndefined();
-    expect(await jobs.decision('job-1', Number.NaN)).toBeUndefined();
-    const [execution] = (await jobs.executions('job-0')).items;
+    expect((await jobs.history.decisions('job-1', {})).items).toEqual([deferral.data]);
+    expect(await jobs.history.decision('job-1', 1)).toEqual(deferral.data);
+    expect(await jobs.history.decision('job-1', 2)).toBeUndefined();
+    expect(await jobs.history.decision('job-1', Number.NaN)).toBeUndefined();
+    const [execution] = (await jobs.history.executions('job-0', {})).items;
     expect(execution).toMatchObject({
       executionId: 'job-0.1',
       state: 'succeeded',
@@ -220,15 +220,47 @@ describe('the queries', () => {
 
   it('E-06 shows which jobs run it again, and which it runs again', async () => {
     const told = async (visible?: string[]) =>
-      (await jobs.timeline('job-0', visible)).items.filter(({ jobId }) => jobId !== 'job-0').map(({ title }) => title);
+      (await jobs.history.timeline('job-0', { visible })).items
+        .filter(({ jobId }) => jobId !== 'job-0')
+        .map(({ title }) => title);
     expect(await jobs.get('job-0')).toMatchObject({ rerunOf: null, reruns: ['job-2', 'job-3'] });
     expect(await jobs.get('job-0', ['demo'])).toMatchObject({ reruns: ['job-2'] });
     expect(await jobs.get('job-2')).toMatchObject({ rerunOf: 'job-0', reruns: [] });
     expect(await told()).toEqual(['ana ran it again, as job job-2', 'ana ran it again, as job job-3']);
     expect(await told(['reef'])).toEqual(['ana ran it again, as job job-3']);
-    expect((await jobs.timeline('job-2')).items.map(({ title }) => title)).toEqual([
+    expect((await jobs.history.timeline('job-2', {})).items.map(({ title }) => title)).toEqual([
       'ana submitted the job to project demo, as a rerun of job-0',
     ]);
+  });
+
+  it('E-06 shows history by try and by type, and all of it page by page', async () => {
+    const { history } = jobs;
+    const all = (await history.timeline('job-0', {})).items;
+    const own = all.filter(({ jobId }) => jobId === 'job-0');
+    const ofTry = (await history.timeline('job-0', { execution: 'job-0.1' })).items;
+    expect(ofTry).toEqual(own.filter(({ executionId }) => executionId === 'job-0.1'));
+    expect(ofTry.length).toBeGreaterThan(2);
+    expect((await history.timeline('job-0', { type: 'JobCompleted' })).items).toEqual([own.at(-1)]);
+    const submissions = (await history.timeline('job-0', { type: 'JobSubmitted' })).items;
+    expect(submissions.map(({ jobId }) => jobId)).toEqual(['job-0', 'job-2', 'job-3']);
+    expect(await history.timeline('job-0', { execution: 'job-0.9' })).toEqual({ items: [], next: null });
+    for (const limit of [1, 2, own.length, all.length - 1, all.length, 200]) {
+      const pages: (typeof all)[number][] = [];
+      let [cursor, reads]: [string | undefined, number] = [undefined, 0];
+      do {
+        const page: Awaited<ReturnType<typeof history.timeline>> = await history.timeline('job-0', { limit, cursor });
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        pages.push(...page.items);
+        [cursor, reads] = [page.next ?? undefined, reads + 1];
+      } while (cursor !== undefined && reads <= all.length);
+      expect(pages).toEqual(all);
+    }
+    const { next } = await history.timeline('job-0', { limit: 1 });
+    await expect(history.timeline('job-2', { cursor: next! })).rejects.toBeInstanceOf(InvalidCursor);
+    await expect(history.timeline('job-0', { type: 'JobCompleted', cursor: next! })).rejects.toThrow(InvalidCursor);
+    await expect(history.executions('job-0', { cursor: next! })).rejects.toBeInstanceOf(InvalidCursor);
+    expect(await history.executions('job-0', { limit: 1 })).toMatchObject({ items: [{ jobId: 'job-0' }], next: null });
+    expect((await history.decisions('job-1', { limit: 1 })).next).toBeNull();
   });
 
   it('A-20 A-98 shows the queue by priority, share of the project and age, page by page', async () => {

@@ -1,10 +1,9 @@
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
-import { In } from 'typeorm';
-import { decisionEntity, executionEntity, jobEntity, jobTimelineEntity } from './tables.js';
+import { JobHistory } from './job-history.js';
+import { jobEntity } from './tables.js';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { Page, PageRequest, Tracked } from '#read-store';
-import type { Decision } from '../domain/decision.js';
-import type { ExecutionRow, JobRow, JobTimelineRow } from './tables.js';
+import type { JobRow } from './tables.js';
 
 /** Each that is given must hold; texts are compared exactly. */
 export interface JobFilter {
@@ -65,7 +64,12 @@ const selected = (names: readonly string[]): string[] => names.map((name) => `jo
 
 /** Reads the jobs' tables. */
 export class JobQueries {
-  constructor(private readonly source: DataSource) {}
+  /** What is recorded of one job. */
+  readonly history: JobHistory;
+
+  constructor(private readonly source: DataSource) {
+    this.history = new JobHistory(source);
+  }
 
   /** Newest first. Throws `InvalidCursor` or `InvalidFilter`. */
   async list({ limit, cursor, visible, ...request }: JobListRequest): Promise<Page<JobSummary>> {
@@ -120,39 +124,6 @@ export class JobQueries {
     return { items: page.items.map(queueEntry), next: page.next, shares: frozen };
   }
 
-  /** Every movement, oldest first; after them, of each job that runs this one again, its submission. `visible` as in `get`. */
-  async timeline(jobId: string, visible?: readonly string[]): Promise<Page<JobTimelineRow>> {
-    const movements = this.source.getRepository(jobTimelineEntity);
-    const own = await movements.find({ where: { jobId }, order: { revision: 'ASC' } });
-    const ended = own.some(({ type }) => ENDS.has(type));
-    const again = ended ? await this.reruns(jobId, visible) : [];
-    if (again.length === 0) return { items: own, next: null };
-    const where = { jobId: In([...again]), revision: '0' };
-    const reruns = await movements.find({ where, order: { position: 'ASC' } });
-    const retold = reruns.map((row) => ({ ...row, title: `${row.actor} ran it again, as job ${row.jobId}` }));
-    return { items: [...own, ...retold], next: null };
-  }
-
-  /** Every decision as it was recorded, oldest first. */
-  async decisions(jobId: string): Promise<Page<Decision>> {
-    const rows = await this.source.getRepository(decisionEntity).find({ where: { jobId }, order: { number: 'ASC' } });
-    return { items: rows.map(({ decision }) => decision), next: null };
-  }
-
-  async decision(jobId: string, number: number): Promise<Decision | undefined> {
-    if (!Number.isInteger(number) || number < 1 || number > 2 ** 31 - 1) return undefined;
-    const row = await this.source.getRepository(decisionEntity).findOne({ where: { jobId, number } });
-    return row?.decision;
-  }
-
-  /** Every try, newest first. */
-  async executions(jobId: string): Promise<Page<ExecutionRow>> {
-    const items = await this.source
-      .getRepository(executionEntity)
-      .find({ where: { jobId }, order: { fencingToken: 'DESC' } });
-    return { items, next: null };
-  }
-
   private async reruns(jobId: string, visible: readonly string[] | undefined): Promise<readonly string[]> {
     const query = this.jobs(['id']).where('job.rerun_of = :jobId', { jobId });
     if (visible) query.andWhere('job.project = ANY(:visible)', { visible });
@@ -163,9 +134,6 @@ export class JobQueries {
     return this.source.getRepository(jobEntity).createQueryBuilder('job').select(selected(columns));
   }
 }
-
-/** Only what has ended is run again. */
-const ENDS: ReadonlySet<string> = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);
 
 const FILTERS = ['state', 'project', 'node', 'name', 'type', 'since'] as const;
 

@@ -1,3 +1,3 @@
-export { JobListQuery, QueueQuery, readDecision, sinceOf } from './job-queries.dto.js';
+export { JobListQuery, QueueQuery, readDecision, sinceOf, TimelineQuery } from './job-queries.dto.js';
 export { parseBatch, parsePriority, parseReason, parseRerun } from './job-requests.dto.js';
 export { parseReport, parseReports } from './report.dto.js';

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from '#contracts';
 import { limitText, ListQuery, parsed } from '#platform/http';
 import {
   choice,
@@ -23,6 +24,9 @@ const STATES: Readonly<Record<JobStateName, true>> = {
   failed: true,
   cancelled: true,
 };
+
+/** What happens to nodes and projects. */
+const FOREIGN = /^(?:Node|Capacity|Project)/;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** A moment, or a day, which begins at midnight UTC. */
@@ -51,6 +55,15 @@ export class JobListQuery extends ListQuery {
 
   @Optional(since)
   since?: string;
+}
+
+/** The conditions of a job's history. */
+export class TimelineQuery extends ListQuery {
+  @Optional(text())
+  execution?: string;
+
+  @Optional(choice(EVENT_TYPES.filter((type) => !FOREIGN.test(type))))
+  type?: string;
 }
 
 /** The conditions of the queue. */

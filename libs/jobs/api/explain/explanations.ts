@@ -51,7 +51,7 @@ export class Explanations {
 
   async decision(job: JobState, caller: Caller, number: number, node?: string): Promise<Explained> {
     const { jobId } = job;
-    const decision = await this.jobs.decision(jobId, number);
+    const decision = await this.jobs.history.decision(jobId, number);
     if (!decision) throw new ProblemException('DECISION_NOT_FOUND', `job ${jobId} has no decision ${String(number)}`);
     const naming = this.namingFor(caller, job);
     if (node !== undefined) return this.aboutNode(jobId, decision, node, naming);
