@@ -29,6 +29,7 @@ export const mayChangeAnswer = (
   const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
   if (failing.length > 0) return !failing.some(({ code }) => reasons.has(code));
   if (hasQuota(reasons)) return true;
+  if (request.target !== undefined && request.target !== nodeId) return false;
   for (const check of checksOn(nodeId, request, cluster)) {
     const verdict = check.test(node, at);
     if (verdict === PASS) continue;
@@ -41,7 +42,7 @@ export const mayChangeAnswer = (
 
 /** What its whole shape asks is remembered; what the request asks of a node that it names is not. */
 const checksOn = (nodeId: string, request: PlacementRequest, cluster: ClusterState): readonly Check[] => {
-  const named = request.spec.type === 'daemon' || request.exclusions.has(nodeId);
+  const named = request.target !== undefined || request.exclusions.has(nodeId);
   return named ? checksOfEach(request, cluster) : boardOf(request, cluster).checks;
 };
 

@@ -3,7 +3,7 @@ import type { Instant } from '#kernel';
 import type { Decision, DecisionOutcome, FilteredReason, RankedNode } from '#jobs';
 import type { Contract } from '#nodes';
 import { lookAt } from './board/look.js';
-import type { Look } from './board/look.js';
+import type { Look } from './board/answer.js';
 import type { ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import { demandOf } from './demand.js';
@@ -33,7 +33,7 @@ export interface Placement {
 }
 
 /**
- * Decides where one partition goes. Pure: the same request, cluster, time and weights give the same decision, bit for bit.
+ * Decides where one partition goes; of one with a target, whether it goes there now. Pure: the same request, cluster, time and weights give the same decision, bit for bit.
  *
  * - `placed`: the best of the eligible nodes, with its contract;
  * - `deferred`: none now, but one that is there may take it later; or no node has enrolled yet;
@@ -44,7 +44,8 @@ export const decide = (request: PlacementRequest, cluster: ClusterState, context
   const best = look.first(RANKING_KEPT);
   const winner = best[0];
   const contract = winner && chooseContract(winner, demandOf(request.spec), cluster.mix);
-  const base = { ...baseOf(cluster, context, look), ranking: best.map((node) => look.ranked(node)) };
+  const target = request.target === undefined ? {} : { target: request.target };
+  const base = { ...baseOf(cluster, context, look), ...target, ranking: best.map((node) => look.ranked(node)) };
   if (!winner || !contract) return { decision: { ...base, ...waiting(look) } };
   return { decision: { ...base, ...placed(base.ranking, contract) }, nodeId: winner.id, contract };
 };

@@ -30,6 +30,7 @@ const plural = (count: number, noun: string): string => `${count} ${noun}${count
 const placedLines = (decision: Decision): string[] => {
   const [winner, runnerUp] = decision.ranking;
   if (!winner) return [`Placed on ${decision.winner ?? 'a node'}.`];
+  if (decision.target !== undefined) return [ownNode(decision, winner)];
   const of = `${decision.eligible} eligible of ${plural(decision.considered, 'node')}`;
   const first = `Placed on ${winner.nodeId} with score ${winner.score.toFixed(3)}, the best of ${of}.`;
   const profile = `Profile ${decision.profile} (${decision.profileFrom}).`;
@@ -37,6 +38,11 @@ const placedLines = (decision: Decision): string[] => {
     ? [first, comparison(winner, runnerUp, decision.weights), profile]
     : [first, onlyOne(winner), profile];
 };
+
+const OWN = 'which this part of the job belongs to';
+
+const ownNode = ({ target = '' }: Decision, { score }: RankedNode): string =>
+  `Placed on ${target}, ${OWN}, with score ${score.toFixed(3)}.`;
 
 const onlyOne = ({ factors }: RankedNode): string =>
   `No other node was eligible. Its factors: ${FACTORS.map((factor) => `${factor} ${factors[factor].value.toFixed(2)}`).join(', ')}.`;
@@ -65,13 +71,17 @@ const differences = (winner: RankedNode, runnerUp: RankedNode, weights: Weights)
     .map(({ factor, gain }) => `${factor} ${gain > 0 ? '+' : '−'}${Math.abs(gain).toFixed(3)}`);
 };
 
-const deferredLines = ({ considered, time }: Decision): string[] =>
-  considered === 0
+const deferredLines = ({ considered, time, target }: Decision): string[] => {
+  if (target !== undefined) return [`Waiting for ${target}, ${OWN}: at ${time} it could not take it.`];
+  return considered === 0
     ? ['Waiting: no node has enrolled yet.']
     : [`Waiting: at ${time} none of ${plural(considered, 'node')} could take it, but not all are ruled out for ever.`];
+};
 
-const rejectedLine = ({ considered }: Decision): string =>
-  `Cannot be placed: none of ${plural(considered, 'node')} can ever take it, unless the node or the job changes.`;
+const rejectedLine = ({ considered, target }: Decision): string =>
+  target !== undefined
+    ? `Cannot be placed: ${target}, ${OWN}, can never take it, unless the node or the job changes.`
+    : `Cannot be placed: none of ${plural(considered, 'node')} can ever take it, unless the node or the job changes.`;
 
 const funnelLines = ({ filtered }: Decision, title: string): string[] =>
   filtered.filter(({ nodes }) => nodes > 0).map((reason) => `${title}: ${reasonLine(reason)}`);
@@ -104,7 +114,8 @@ const comparedValues = ({ asked, best }: FilteredReason): string =>
  * Reasons are in the order of the filters, so the last that may pass stopped the nodes that came furthest; unless these may
  * all be among the nodes that a "never" behind it rules out.
  */
-const nearestMiss = ({ filtered, eligible, possible }: Decision): string[] => {
+const nearestMiss = ({ filtered, eligible, possible, target }: Decision): string[] => {
+  if (target !== undefined) return [];
   const passing = filtered.filter(({ never, nodes }) => !never && nodes > 0);
   const stopped = passing.reduce((sum, { nodes }) => sum + nodes, 0);
   const ruledOut = possible === undefined ? 0 : stopped - (possible - eligible);

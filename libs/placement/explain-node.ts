@@ -62,7 +62,9 @@ export const explainNode = (
   const at = toMillis(context.time);
   const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
   const failed = checksOfEach(request, cluster).filter((check) => check.test(node, at) !== PASS);
-  const reasons = [...failing.map(requestReason), ...failed.map((check) => reasonOf(check, node, at))];
+  const astray = request.target !== undefined && request.target !== nodeId;
+  const elsewhere = astray ? [reasonOfCode('node.not-its-own', true, request.target, nodeId)] : [];
+  const reasons = [...elsewhere, ...failing.map(requestReason), ...failed.map((check) => reasonOf(check, node, at))];
   if (reasons.length > 0) return { kind: 'filtered', nodeId, reasons };
   return eligible(request, cluster, node, at);
 };

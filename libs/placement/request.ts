@@ -17,8 +17,8 @@ export interface PlacementRequest {
   readonly exclusions: ReadonlyMap<string, Instant>;
   /** Nodes that come after all others, whatever their score, because a try failed there. */
   readonly avoid: ReadonlySet<string>;
-  /** Nodes that already have their instance of a daemon. */
-  readonly occupied: ReadonlySet<string>;
+  /** The one node that it may go to; absent where any will do. It alone is considered then. */
+  readonly target?: string;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -52,11 +52,13 @@ export const requestOf = (job: ClusterJob, partition: number): PlacementRequest 
   institution: job.institution,
   exclusions: job.exclusions,
   avoid: new Set(job.partitions[partition]?.avoid),
-  occupied: job.spec.type === 'daemon' ? occupiedBy(job) : NONE,
+  ...targetOf(job, partition),
 });
 
-const occupiedBy = (job: ClusterJob): ReadonlySet<string> =>
-  new Set(job.partitions.flatMap(({ state, nodeId }) => (state !== 'waiting' && nodeId !== undefined ? [nodeId] : [])));
+const targetOf = ({ partitions }: ClusterJob, partition: number): Pick<PlacementRequest, 'target'> => {
+  const target = partitions[partition]?.target;
+  return target === undefined ? {} : { target };
+};
 
 /** The request of a job that is only planned: no exclusions, nothing tried yet. */
 export const plannedRequest = (job: {
@@ -69,7 +71,6 @@ export const plannedRequest = (job: {
   project: job.spec.project,
   exclusions: new Map(),
   avoid: NONE,
-  occupied: NONE,
 });
 
 /** The institution that speaks for the request now. */

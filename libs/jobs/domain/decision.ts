@@ -66,6 +66,8 @@ export interface Decision {
   readonly filtered: readonly FilteredReason[];
   /** Best first, at most the top five; earlier records have up to ten. */
   readonly ranking: readonly RankedNode[];
+  /** The one node that the partition may go to, where it has one: no other was considered. */
+  readonly target?: string;
   readonly winner?: string;
   readonly runnerUp?: string;
   /** Score of the winner less that of the runner-up, in 0…1. */

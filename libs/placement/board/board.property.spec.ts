@@ -192,10 +192,11 @@ const assumeOn =
   };
 
 const ask =
-  (shape: number, avoid: readonly string[], exclude: readonly string[]): Step =>
+  (shape: number, avoid: readonly string[], exclude: readonly string[], target: string | null): Step =>
   (story) => {
     const exclusions = new Map(exclude.map((id) => [id, second(story.now + 30)]));
-    story.check(story.world.request(SHAPES[shape], { jobId: 'job-1', avoid: new Set(avoid), exclusions }));
+    const own = target === null ? {} : { target };
+    story.check(story.world.request(SHAPES[shape], { jobId: 'job-1', avoid: new Set(avoid), exclusions, ...own }));
   };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -217,8 +218,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
-      .tuple(fc.nat(5), fc.subarray([...NODES]), fc.subarray([...NODES], { maxLength: 2 }))
-      .map(([shape, avoid, exclude]) => ask(shape, avoid, exclude)),
+      .tuple(
+        fc.nat(5),
+        fc.subarray([...NODES]),
+        fc.subarray([...NODES], { maxLength: 2 }),
+        fc.option(nodeId, { freq: 2 }),
+      )
+      .map(([shape, avoid, exclude, target]) => ask(shape, avoid, exclude, target)),
   },
 );
 

@@ -1,37 +1,22 @@
-import type { FilteredReason, RankedNode } from '#jobs';
+import type { FilteredReason } from '#jobs';
 import type { Millis } from '#kernel';
 import { columnsOf } from '../cluster/columns.js';
-import type { ClusterNode, ClusterState } from '../cluster/state.js';
-import type { Check, Offer, RequestCheck } from '../filters/check.js';
-import { REASONS } from '../filters/reasons.js';
+import type { ClusterState } from '../cluster/state.js';
 import { checksOfAll } from '../filters/stages.js';
 import type { PlacementRequest } from '../request.js';
 import { profileOf } from '../scores/profiles.js';
-import type { ChosenProfile } from '../scores/profiles.js';
-import { formatValue } from '../units.js';
 import { boardOf } from './boards.js';
+import { filteredReason, requestReasons } from './counted-reasons.js';
+import type { Look } from './answer.js';
 import { Order } from './leaders.js';
 import type { ShapeBoard } from './shape-board.js';
+import { lookAtTarget } from './target-look.js';
 
-/** What all nodes come to for one request; to be read before the cluster changes or another request is looked at. */
-export interface Look {
-  readonly profile: ChosenProfile;
-  readonly considered: number;
-  readonly eligible: number;
-  /** Nodes without a "never" among their reasons: they may take the job one day as they are. */
-  readonly possible: number;
-  readonly filtered: readonly FilteredReason[];
-  /** When waiting alone may first let another node in; Infinity for never. */
-  readonly wakesAt: Millis;
-  /** The first eligible nodes in order, at most so many. */
-  first(count: number): readonly ClusterNode[];
-  ranked(node: ClusterNode): RankedNode;
-  /** From 1, of the eligible. */
-  placeOf(node: ClusterNode): number;
-}
+/** Filters and scores every node for a request, or its target alone. */
+export const lookAt = (request: PlacementRequest, cluster: ClusterState, at: Millis): Look =>
+  request.target === undefined ? lookAtAll(request, cluster, at) : lookAtTarget(request, request.target, cluster, at);
 
-/** Filters and scores every node for a request. */
-export const lookAt = (request: PlacementRequest, cluster: ClusterState, at: Millis): Look => {
+const lookAtAll = (request: PlacementRequest, cluster: ClusterState, at: Millis): Look => {
   const board = boardOf(request, cluster);
   const columns = columnsOf(cluster);
   board.look(request, namedPlaces(request, cluster), cluster, at);
@@ -56,22 +41,13 @@ export const lookAt = (request: PlacementRequest, cluster: ClusterState, at: Mil
  * job where that counts.
  */
 const namedPlaces = (request: PlacementRequest, cluster: ClusterState): number[] => {
-  const { exclusions, occupied, jobId, spec } = request;
-  const counts = spec.type === 'daemon' || profileOf(spec).strategy === 'spread';
+  const { exclusions, jobId, spec } = request;
+  const counts = profileOf(spec).strategy === 'spread';
   const holders = counts ? (cluster.holdings.get(jobId)?.keys() ?? []) : [];
-  const named = new Set([...exclusions.keys(), ...occupied, ...holders]);
+  const named = new Set([...exclusions.keys(), ...holders]);
   const columns = columnsOf(cluster);
   return [...named].flatMap((nodeId) => columns.placeOf(nodeId) ?? []);
 };
-
-/** The first failing question is every node's primary reason. */
-const requestReasons = (failing: readonly RequestCheck[], considered: number): FilteredReason[] =>
-  considered === 0
-    ? []
-    : failing.map((check, index) => {
-        const counts = index === 0 ? { nodes: considered, also: 0 } : { nodes: 0, also: considered };
-        return filteredReason(check, false, counts, check.offer);
-      });
 
 const nodeReasons = (board: ShapeBoard, primary: boolean, at: Millis): FilteredReason[] => {
   const { list, counts } = board.patterns;
@@ -89,22 +65,4 @@ const nodeReasons = (board: ShapeBoard, primary: boolean, at: Millis): FilteredR
   return [...nodes]
     .sort(([left], [right]) => left - right)
     .map(([place, tally]) => filteredReason(board.checkAt(place), place % 2 === 1, tally, board.bestOffer(place, at)));
-};
-
-const filteredReason = (
-  { code, asked }: Pick<Check, 'code' | 'asked'>,
-  never: boolean,
-  { nodes, also }: { readonly nodes: number; readonly also: number },
-  best: Offer,
-): FilteredReason => {
-  const { side, unit } = REASONS[code];
-  return {
-    reason: code,
-    side,
-    never,
-    nodes,
-    also,
-    ...(asked === undefined ? {} : { asked }),
-    ...(best === undefined ? {} : { best: formatValue(unit, best) }),
-  };
 };

@@ -34,7 +34,6 @@ const shapeOnly = (request: PlacementRequest): PlacementRequest => ({
   jobId: '',
   exclusions: new Map(),
   avoid: NONE,
-  occupied: NONE,
 });
 
 /**

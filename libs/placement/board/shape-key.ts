@@ -25,7 +25,6 @@ const remembered = (make: (spec: JobSpec) => string): ((spec: JobSpec) => string
 /** The same for specs of which filters compare the same, whatever their scores would be. */
 export const demandKey = remembered((spec) =>
   JSON.stringify([
-    spec.type,
     spec.application,
     spec.packages,
     spec.architecture,

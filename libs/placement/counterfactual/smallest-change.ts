@@ -80,7 +80,8 @@ export const smallestChange = (
 const nearest = (request: PlacementRequest, cluster: ClusterState, at: Millis): NearNode[] => {
   const shared = checksOfAll(request, cluster).flatMap(({ code, holds }) => (holds ? [] : [code]));
   const checks = checksOfEach(request, cluster);
-  const nodes = [...cluster.nodes.values()].map((node) => ({
+  const asked = [...cluster.nodes.values()].filter(({ id }) => id === (request.target ?? id));
+  const nodes = asked.map((node) => ({
     node,
     failing: [...shared, ...checks.filter((check) => check.test(node, at) !== PASS).map(({ code }) => code)],
   }));

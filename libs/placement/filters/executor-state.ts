@@ -31,7 +31,6 @@ export const executorStateChecks = (request: PlacementRequest, cluster: ClusterS
   exclusion(request),
   setAside(),
   probation(request, cluster),
-  ...(request.spec.type === 'daemon' ? [occupied(request)] : []),
 ];
 
 const exclusion = ({ exclusions }: PlacementRequest): Check => {
@@ -57,15 +56,6 @@ const setAside = (): Check => {
     lasts,
     offer: ({ refusals }) => refusals.count,
   });
-};
-
-/** A daemon has one instance on each node; one that is only assumed counts, so that two partitions in a row go apart. */
-const occupied = (request: PlacementRequest): Check =>
-  check('node.occupied', undefined, (node) => mustNow(!request.occupied.has(node.id) && !holds(node, request.jobId)));
-
-const holds = ({ ledger }: ClusterNode, job: string): boolean => {
-  for (const { jobId } of ledger.values()) if (jobId === job) return true;
-  return false;
 };
 
 /**

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import type { Inventory, Policy } from '#nodes';
 import { second } from '#testing';
-import { assume, explainNode, neverReasons } from '../index.js';
+import { explainDecision, explainNode, neverReasons, requestOf } from '../index.js';
 import type { PlacementRequest } from '../index.js';
 import { reasonsPage } from './reasons-page.js';
 import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
@@ -304,27 +304,30 @@ describe('executor state', () => {
     expect(world.plan().nodeId).toBe('a');
   });
 
-  it('A-81 a daemon has one instance on each node, and waits for nodes to come', () => {
+  it('A-81 S-05 a part with a target goes to that node or waits for it, whatever others there are', () => {
     const world = new World();
     world.node('a');
     world.node('b');
-    world.job('d', { type: 'daemon', count: 3 });
-    world.reserve('d', world.decide('d').nodeId!, {}, 0);
-    world.reserve('d', world.decide('d', second(0), 1).nodeId!, {}, 1);
-    expect([...world.cluster.live.keys()].sort()).toEqual(['a', 'b']);
-    expect(world.decide('d', second(0), 2).decision).toMatchObject({
-      outcome: 'deferred',
-      wakesOn: ['CapacityReleased', 'NodeEnrolled'],
-    });
+    world.job('d', { type: 'daemon' });
+    world.targets('d', ['b', 'a']);
+    expect(world.decide('d')).toMatchObject({ nodeId: 'b', decision: { considered: 1, eligible: 1, target: 'b' } });
+    expect(world.decide('d', second(0), 1).nodeId).toBe('a');
+    world.onNode('b', { type: 'NodeCordoned', data: { reason: 'disk', at: second(1) } });
+    const { decision } = world.decide('d');
+    expect(decision).toMatchObject({ outcome: 'deferred', considered: 1, filtered: [{ reason: 'node.cordoned' }] });
+    expect(explainDecision(decision)[0]).toMatch(/^Waiting for b, which this part of the job belongs to/);
   });
 
-  it('A-81 a daemon counts an instance that is only assumed', () => {
+  it('S-05 a part with a target tells of another node that it has a part of its own', () => {
     const world = new World();
     world.node('a');
-    world.job('d', { type: 'daemon', count: 2 });
-    const contract = { cpu: 1, memory: GIB, disk: 0, ioSlots: 0, gpus: [] };
-    assume(world.cluster, { executionId: 'd.1', nodeId: 'a', jobId: 'd', project: 'demo', contract });
-    expect(primaryReasons(world.decide('d', second(0), 1))).toEqual(['node.occupied']);
+    world.node('b');
+    world.job('d', { type: 'daemon' });
+    world.targets('d', ['b', 'a']);
+    const request = requestOf(world.cluster.jobs.get('d')!, 0);
+    const explained = (nodeId: string) => explainNode(request, world.cluster, { time: second(0) }, nodeId);
+    expect(explained('a')).toMatchObject({ kind: 'filtered', reasons: [{ reason: 'node.not-its-own', asked: 'b' }] });
+    expect(explained('b')).toMatchObject({ kind: 'eligible', place: 1, eligible: 1 });
   });
 });
 

@@ -188,12 +188,13 @@ export const REASONS = {
     'everything failed there lately, and its one trial job still runs',
     'the trial job ends',
   ),
-  'node.occupied': define(
+  /** Never in a decision, which considers the part's own node alone: only where somebody asks for another. */
+  'node.not-its-own': define(
     'system',
-    ['CapacityReleased'],
+    [],
     'text',
-    'already has its one instance of this job',
-    'another node comes',
+    'this part of the job belongs to another node',
+    'each node has a part of its own',
   ),
   'software.application': define(
     'job',

@@ -27,7 +27,7 @@ export const referenceDecision = (
   const at = toMillis(time);
   const checks = checksOfEach(request, cluster);
   const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
-  const nodes = [...cluster.nodes.values()];
+  const nodes = [...cluster.nodes.values()].filter(({ id }) => id === (request.target ?? id));
   const passing = nodes.filter((node) => checks.every((check) => check.test(node, at) === PASS));
   const eligible = failing.length === 0 ? passing : [];
   const wakesAt = Math.min(...nodes.map((node) => liftedAt(checks, node, at)), Infinity);

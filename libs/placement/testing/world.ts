@@ -79,6 +79,13 @@ export class World {
     this.record(`job-${jobId}`, event);
   }
 
+  /** Gives the job these nodes, each with its partition from 0. */
+  targets(jobId: string, nodeIds: readonly string[]): void {
+    const added = nodeIds.map((nodeId, partition) => ({ partition, nodeId }));
+    const data = { evaluationId: 'evaluation', position: '0', added, removed: [], at: second(0) };
+    this.onJob(jobId, { type: 'TargetsChanged', data });
+  }
+
   /** Reserves on the node's ledger and on the job's stream; answers the execution's id. */
   reserve(
     jobId: string,

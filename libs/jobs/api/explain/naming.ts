@@ -29,11 +29,12 @@ export type ReadDecision = Decision & { readonly withheld?: number };
 
 /** Takes the names of the nodes out that the reader does not see. Scores and factors stay: they are why. */
 export const decisionFor = <Made extends Decision>(decision: Made, naming: Naming): Made & { withheld?: number } => {
-  const { ranking, winner, runnerUp } = decision;
+  const { ranking, target, winner, runnerUp } = decision;
   const ranked = ranking.map((one) => ({ ...one, nodeId: naming.name(one.nodeId) }));
   const named = {
     ...decision,
     ranking: ranked,
+    ...(target !== undefined && { target: naming.name(target) }),
     ...(winner !== undefined && { winner: naming.name(winner) }),
     ...(runnerUp !== undefined && { runnerUp: naming.name(runnerUp) }),
   };
