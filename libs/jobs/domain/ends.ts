@@ -2,6 +2,7 @@ import { unreachable } from '#kernel';
 import type { Instant } from '#kernel';
 import type { ExecutionSucceeded, JobEvent, PartitionFailed } from './events.js';
 import { isEndless } from './job-spec.js';
+import { nodesThatSaw } from './own-fault.js';
 import { afterEnded, afterFailure, afterReturn } from './retry.js';
 import type { Onward, RetryStrategy } from './retry.js';
 import { liveExecutions, NEW_PARTITION } from './state.js';
@@ -34,7 +35,8 @@ export const afterFailed = (
   if (job.cancelRequested !== undefined) return cancelledIfLast(job, execution, at);
   const partition = partitionOf(job, execution);
   if (partition.leaving) return [];
-  return onward(job, execution, afterFailure(job.spec, partition, execution, ending, at, strategies));
+  const seenOn = nodesThatSaw(job, execution, ending, at).size;
+  return onward(job, execution, afterFailure(job.spec, { partition, execution, ending, seenOn }, at, strategies));
 };
 
 /** What follows when a reservation came back before it ran, or a try was stopped for the system's own reasons. */

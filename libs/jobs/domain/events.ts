@@ -282,7 +282,8 @@ export type RequeueCause = FailureClass | 'ended';
 /**
  * A partition waits again. `notBefore` is the end of the backoff. `exclude` keeps a node that did not answer out of this
  * job's choice until its time; `avoid` asks for another node first. `memory` is what the partition asks for from now on, in
- * bytes, after it ran out of that.
+ * bytes, after it ran out of that. `seenOn` is on how many nodes, from two on, its tries have failed with this class: it
+ * counts against the job then, and no node is avoided for it.
  */
 export interface JobRequeued {
   readonly type: 'JobRequeued';
@@ -294,6 +295,7 @@ export interface JobRequeued {
     readonly exclude?: { readonly nodeId: string; readonly until: Instant };
     readonly avoid?: string;
     readonly memory?: number;
+    readonly seenOn?: number;
     readonly at: Instant;
   };
 }

@@ -216,6 +216,51 @@ describe('a run that failed', () => {
     expect(outcome.state.avoid).toEqual(['node-1']);
   });
 
+  describe('that another node saw before', () => {
+    const onTwo = (change = {}, attempts = 3) => {
+      const [first, second_] = [{ nodeId: 'node-1' }, { nodeId: 'node-2' }];
+      const start = { type: 'start' } as const;
+      return spec
+        .after(
+          withRetry({ attempts }),
+          aPlacement(1, 1, first),
+          aReport(1, 2, start, first),
+          aFailure(1, 10, {}, first),
+          aPlacement(2, 30, second_),
+          aReport(2, 31, start, second_),
+        )
+        .when(aFailure(2, 40, change, second_));
+    };
+
+    it('R-03 counts against the job: it waits as ever, but no node is avoided for it any more', () => {
+      const { events, state } = onTwo();
+      expect(requeue(events)).toMatchObject({ cause: 'infrastructure', seenOn: 2, notBefore: second(60) });
+      expect(requeue(events)).not.toHaveProperty('avoid');
+      expect(state.partitions[0]?.failures).toBe(2);
+    });
+
+    it('R-03 R-05 the last error says on how many nodes', () => {
+      const outcome = onTwo({ message: 'no CUDA driver' }, 2);
+      outcome.thenTypes('ExecutionFailed', 'JobFailed');
+      expect(outcome.state.ending?.message).toBe('no CUDA driver (infrastructure was seen on 2 nodes)');
+      expect(outcome.state.partitions[0]?.lastError?.message).toBe('no CUDA driver');
+    });
+
+    it('R-03 another class on the other node says nothing of either', () => {
+      const outcome = onTwo({ class: 'application', exitCode: 3, message: 'exit code 3' });
+      outcome.thenTypes('ExecutionFailed', 'JobFailed');
+      expect(outcome.state.ending?.message).toBe('exit code 3');
+    });
+
+    it('R-01 R-03 a strategy is told on how many nodes', () => {
+      const seen: number[] = [];
+      const chained = deciderSpec(jobDeciderWith(({ seenOn }) => seen.push(seenOn) > 0));
+      const history = spec.after(...JOB_PATHS.running).history;
+      chained.given(...history).when(aFailure(1, 10));
+      expect(seen).toEqual([1]);
+    });
+  });
+
   it('R-02 {attempts 3, base 10 s, exponential, max 60 s} waits 10 s, 20 s, and the next failure ends the job', () => {
     const start = (execution: number, at: number) => aReport(execution, at, { type: 'start' });
     const first = failing().when(aFailure(1, 10));

@@ -36,6 +36,8 @@ export interface FailedTry {
   /** Those of them that ran out of memory, this one too. */
   readonly shortages: number;
   readonly nodeId: string;
+  /** Nodes, this one too, on which tries of this partition failed with this class. From two on it is the job's own fault. */
+  readonly seenOn: number;
   /** Its class, code and message. */
   readonly error: Ending;
 }
@@ -86,29 +88,41 @@ export const JOB_POLICY: readonly RetryStrategy[] = [allowsClass, hasAttemptsLef
 /** The switch that stops all retries: failures are told apart as ever, and each ends its job. */
 export const noRetries: RetryStrategy = () => false;
 
+/** A partition's try that failed, with what came before it. */
+export interface Failure {
+  readonly partition: Partition;
+  readonly execution: Execution;
+  readonly ending: Ending;
+  readonly seenOn: number;
+}
+
 /**
- * After a try that ran: back to the queue, elsewhere first unless it has its own node; or the end with this last real error, of
- * the job, or of the partition alone where each has its node.
+ * After a try that ran: back to the queue, elsewhere first unless it has its own node or the same came about on another node
+ * before; or the end with this last real error, of the job, or of the partition alone where each has its node.
  */
 export const afterFailure = (
   spec: JobSpec,
-  partition: Partition,
-  execution: Execution,
-  ending: Ending,
+  { partition, execution, ending, seenOn }: Failure,
   at: Instant,
   strategies: readonly RetryStrategy[],
 ): Onward => {
   const failures = failuresInARow(spec.type, partition, execution, ending, at);
   const shortages = (partition.shortages ?? 0) + (isShortage(ending) ? 1 : 0);
-  const failed: FailedTry = { spec, failures, shortages, nodeId: execution.nodeId, error: ending };
-  if (!strategies.every((allows) => allows(failed))) return givenUp(spec, execution.partition, ending, at);
   const { partition: index, nodeId } = execution;
+  const failed: FailedTry = { spec, failures, shortages, nodeId, seenOn, error: ending };
+  if (!strategies.every((allows) => allows(failed))) return givenUp(spec, index, withNodes(ending, seenOn), at);
   const notBefore = plusSeconds(at, backoffSeconds(spec.retry, Math.max(1, failures)));
   const avoid = hasTargets(spec.type) || failures === 0 ? {} : { avoid: nodeId };
+  const where = seenOn > 1 ? { seenOn } : avoid;
   const more = spec.retry.memory && isShortage(ending) ? { memory: memoryAfter(spec, shortages) } : {};
-  const data = { partition: index, cause: ending.class, message: ending.message, notBefore, ...avoid, ...more, at };
+  const data = { partition: index, cause: ending.class, message: ending.message, notBefore, ...where, ...more, at };
   return { type: 'JobRequeued', data };
 };
+
+const withNodes = (ending: Ending, seenOn: number): Ending =>
+  seenOn > 1
+    ? { ...ending, message: `${ending.message} (${ending.class} was seen on ${String(seenOn)} nodes)` }
+    : ending;
 
 const givenUp = (spec: JobSpec, partition: number, ending: Ending, at: Instant): Onward =>
   hasTargets(spec.type)

@@ -71,10 +71,7 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   ExecutionCancelled: ({ reason }) => `Stopped on its node: ${reason}`,
   LateResultRejected: ({ report, nodeId, reason }) =>
     `A late report (${report}) from ${nodeId} was set aside: ${reason}`,
-  JobRequeued: ({ message, memory }) =>
-    memory === undefined
-      ? `Waits again: ${message}`
-      : `Waits to be tried again with ${formatBytes(memory)} of memory: ${message}`,
+  JobRequeued: (data) => requeuedTitle(data),
   PartitionFailed: (failure) => `Part ${failure.partition} is given up (${failure.class}): ${failure.message}`,
   JobCancelRequested: ({ byUser, reason }) => `${byUser ? 'A user' : 'The system'} asked to cancel: ${reason}`,
   JobCompleted: () => 'Completed',
@@ -89,6 +86,12 @@ const targetsTitle = ({ added, removed }: TargetsChanged['data']): string => {
     removed.length > 0 ? `${count(removed.length)} left` : '',
   ];
   return `The nodes it runs on changed: ${parts.filter((part) => part !== '').join(', ')}`;
+};
+
+const requeuedTitle = ({ cause, message, memory, seenOn }: DataOf<'JobRequeued'>): string => {
+  const again = memory === undefined ? 'Waits again' : `Waits to be tried again with ${formatBytes(memory)} of memory`;
+  const own = seenOn === undefined ? '' : ` (${cause} was seen on ${seenOn} nodes and counts against the job)`;
+  return `${again}: ${message}${own}`;
 };
 
 const titleOf = ({ type, data }: JobEvent): string => (TITLES[type] as (data: JobEvent['data']) => string)(data);

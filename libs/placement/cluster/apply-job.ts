@@ -1,15 +1,25 @@
 import { toMillis } from '#kernel';
-import type { Instant } from '#kernel';
+import type { Instant, Millis } from '#kernel';
 import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, JobSubmitted } from '#jobs';
 import { reasonsDigest } from '../digest.js';
+import { isEndless } from '../job-types.js';
+import { applicationRecord, blame, clear } from './blame.js';
 import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
 import { newPartitions, partitionOf, partitionOver, targetsChanged } from './partitions.js';
 import { countRefusal, noRefusals } from './refusals.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
-import type { ClusterJob, ClusterNode, ClusterState, EndedJob, LiveExecution, LiveState } from './state.js';
-import { emptyRecord, FAILURE_WEIGHTS, recordFailure, recordSuccess } from './track-record.js';
+import type {
+  ClusterJob,
+  ClusterNode,
+  ClusterState,
+  EndedJob,
+  LiveExecution,
+  LiveState,
+  PartitionState,
+} from './state.js';
+import { recordSuccess } from './track-record.js';
 
 export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bigint, event: JobEvent): void => {
   const job = cluster.jobs.get(jobId);
@@ -218,9 +228,17 @@ const over = (
   if (outcome === 'declined' || outcome === 'expired') {
     countRefusal(node.refusals, job.id, toMillis(execution.reservedAt), toMillis(at));
   }
-  remember(node, job.spec.application?.name, outcome, toMillis(at));
+  if (workedForLong(job, execution, toMillis(at))) clear(partition);
+  if (outcome === 'success') succeeded(node, job, partition, toMillis(at));
+  else blame(cluster, { job, partition: execution.partition, node, class: outcome, at: toMillis(at) });
   nodeChanged(cluster, node);
 };
+
+/** From so long on a try of an endless job has done well, however it ends. */
+const LONG_RUN: Millis = 600_000;
+
+const workedForLong = ({ spec }: ClusterJob, { startedAt }: LiveExecution, at: Millis): boolean =>
+  isEndless(spec.type) && startedAt !== undefined && at - toMillis(startedAt) >= LONG_RUN;
 
 const dropExecution = (cluster: ClusterState, job: ClusterJob, execution: LiveExecution): void => {
   job.executions.delete(execution.executionId);
@@ -229,28 +247,11 @@ const dropExecution = (cluster: ClusterState, job: ClusterJob, execution: LiveEx
   if (onNode?.size === 0) cluster.live.delete(execution.nodeId);
 };
 
-const remember = (
-  node: ClusterNode,
-  application: string | undefined,
-  outcome: FailureClass | 'success',
-  at: number,
-) => {
-  const records = [node.record];
-  if (application !== undefined) records.push(applicationRecord(node, application));
-  if (outcome === 'success') {
-    for (const record of records) recordSuccess(record, at);
-    return;
-  }
-  const counted = outcome !== 'node-lost' || !node.outageCounted;
-  if (outcome === 'node-lost') node.outageCounted = true;
-  if (!counted) return;
-  for (const record of records) recordFailure(record, FAILURE_WEIGHTS[outcome], at);
-};
-
-const applicationRecord = (node: ClusterNode, application: string) => {
-  const record = node.applicationRecords.get(application) ?? emptyRecord();
-  node.applicationRecords.set(application, record);
-  return record;
+const succeeded = (node: ClusterNode, job: ClusterJob, partition: PartitionState, at: number): void => {
+  recordSuccess(node.record, at);
+  const application = applicationRecord(node, job);
+  if (application) recordSuccess(application, at);
+  clear(partition);
 };
 
 const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
@@ -258,7 +259,8 @@ const requeued = (job: ClusterJob, data: JobRequeued['data']): void => {
   partition.state = 'waiting';
   partition.notBefore = data.notBefore;
   if (data.memory !== undefined) partition.memory = data.memory;
-  if (data.cause === 'ended') partition.avoid = [];
+  // A class that this part has seen on two nodes is its own: no node is better than another for it.
+  if (data.cause === 'ended' || data.seenOn !== undefined) partition.avoid = [];
   if (data.avoid !== undefined && !partition.avoid.includes(data.avoid)) {
     partition.avoid = [...partition.avoid, data.avoid];
   }

@@ -7,7 +7,7 @@ import { recordClaim } from './fair-share.js';
 import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
 import { noRefusals } from './refusals.js';
 import type { ClusterNode, ClusterState } from './state.js';
-import { emptyRecord } from './track-record.js';
+import { emptyRecord, noOutage } from './track-record.js';
 import { emptyUptime, presenceChanged } from './uptime.js';
 
 /** Events of a node that never enrolled are passed over: nothing can be placed on what is unknown. */
@@ -51,7 +51,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   projectCpu: new Map(),
   record: emptyRecord(),
   applicationRecords: new Map(),
-  outageCounted: false,
+  outage: noOutage(),
   refusals: noRefusals(),
   uptime: emptyUptime(toMillis(data.at)),
   inputs: new Set(),
@@ -74,7 +74,7 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
       node.policy = event.data.policy;
       return refreshFacts(node);
     case 'NodeWentOnline':
-      node.outageCounted = false;
+      node.outage = noOutage();
       node.lastSeenAt = event.data.at;
       return presence(node, true, event.data.at);
     case 'NodeWentOffline':

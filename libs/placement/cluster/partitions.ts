@@ -17,6 +17,7 @@ const waitingPartition = (): PartitionState => ({
   avoid: [],
   memory: undefined,
   digest: undefined,
+  blame: [],
 });
 
 /** A partition beyond the job's count would be a writer's fault; the fold of what was stored must still go on. */

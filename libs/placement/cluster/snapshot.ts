@@ -89,7 +89,7 @@ const NODE = record<ClusterNode>()({
   projectCpu: 'derived',
   record: 'plain',
   applicationRecords: map(plain()),
-  outageCounted: 'plain',
+  outage: 'plain',
   uptime: 'plain',
   inputs: texts,
 });
@@ -119,6 +119,7 @@ const PARTITION: Codec<PartitionState> = record<PartitionState>()({
   avoid: 'plain',
   memory: 'plain',
   digest: 'plain',
+  blame: 'plain',
 });
 
 const JOB: Codec<ClusterJob> = record<ClusterJob>()({

@@ -6,7 +6,7 @@ import type { NodeFacts } from './facts.js';
 import { emptyMix } from './mix.js';
 import type { JobMix } from './mix.js';
 import type { Refusals } from './refusals.js';
-import type { TrackRecord } from './track-record.js';
+import type { Blame, Outage, TrackRecord } from './track-record.js';
 import type { Uptime } from './uptime.js';
 
 /**
@@ -119,8 +119,7 @@ export interface ClusterNode {
   readonly projectCpu: Map<string, number>;
   readonly record: TrackRecord;
   readonly applicationRecords: Map<string, TrackRecord>;
-  /** One outage loses many executions but counts once against the node. */
-  outageCounted: boolean;
+  outage: Outage;
   readonly refusals: Refusals;
   readonly uptime: Uptime;
   /** Digests of the inputs that executions here have fetched, the latest last; at most `INPUTS_KEPT`. */
@@ -183,6 +182,8 @@ export interface PartitionState {
   memory: number | undefined;
   /** While it waits, what its last decision said; see `reasonsDigest`. */
   digest: string | undefined;
+  /** By class, what it failed that its node or itself may have brought about, since it last succeeded. */
+  blame: readonly Blame[];
 }
 
 /** What was last decided about a job, in short. */

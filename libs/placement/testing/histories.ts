@@ -133,6 +133,7 @@ const STEPS: Some<Step> = [
       notBefore: second(any * 1000),
       avoid: node,
       ...(any % 4 ? {} : { memory: (1 + any) * GIB }),
+      ...(any % 5 ? {} : { seenOn: 2 }),
       ...(any % 3 ? { exclude: { nodeId: node, until: second(any * 5000) } } : {}),
       at,
     },

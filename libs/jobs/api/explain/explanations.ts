@@ -16,10 +16,10 @@ import { waitedByCause } from '../../domain/waited.js';
 import type { Waited } from '../../domain/waited.js';
 import { JobQueries } from '../../read/index.js';
 import { inTurns } from './in-turns.js';
-import { moreMemoryLine } from './more-memory.js';
 import { Naming, decisionFor, withheldLine } from './naming.js';
 import type { ReadDecision } from './naming.js';
 import { explainNodeAt, nodeInWords } from './node-at-decision.js';
+import { triesBeforeLines } from './tries-before.js';
 
 /** A decision with what can be said of it. */
 export type Explained = ReadDecision & {
@@ -59,7 +59,7 @@ export class Explanations {
     const waited = waitedByCause(events, decision.partition, toInstant(this.clock.now()));
     const request = number === job.decisions ? this.waitingRequest(jobId, decision) : undefined;
     const explained = this.explained(decision, request, naming);
-    const more = [...moreMemoryLine(events, decision), ...waitedLine(waited)];
+    const more = [...triesBeforeLines(events, decision), ...waitedLine(waited)];
     return { ...explained, explanation: [...explained.explanation, ...more], waited: inSeconds(waited) };
   }
 

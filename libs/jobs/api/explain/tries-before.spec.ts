@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aDecision, aJobSpec, aSubmission, second } from '#testing';
 import type { JobEvent } from '../../domain/events.js';
-import { moreMemoryLine } from './more-memory.js';
+import { triesBeforeLines } from './tries-before.js';
 
 const GIB = 1024 ** 3;
 
@@ -14,7 +14,7 @@ const submitted = (): JobEvent => {
 
 const decided = (number: number): JobEvent => ({ type: 'PlacementDecided', data: aDecision({ number }) });
 
-const requeued = (partition: number, memory?: number): JobEvent => ({
+const requeued = (partition: number, memory?: number, seenOn?: number): JobEvent => ({
   type: 'JobRequeued',
   data: {
     partition,
@@ -22,11 +22,12 @@ const requeued = (partition: number, memory?: number): JobEvent => ({
     message: 'the task ran out of memory',
     notBefore: second(9),
     ...(memory === undefined ? {} : { memory }),
+    ...(seenOn === undefined ? {} : { seenOn }),
     at: second(1),
   },
 });
 
-describe('why a decision asked for more memory', () => {
+describe('what tries before a decision made of it', () => {
   const events = [
     submitted(),
     decided(1),
@@ -42,10 +43,18 @@ describe('why a decision asked for more memory', () => {
     [2, ['Asks for 6 GiB of memory instead of 4 GiB: one try ran out of it.']],
     [3, ['Asks for 8 GiB of memory instead of 4 GiB: 2 tries ran out of it.']],
   ])('R-03 A-90 decision %d', (number, lines) => {
-    expect(moreMemoryLine(events, aDecision({ number }))).toEqual(lines);
+    expect(triesBeforeLines(events, aDecision({ number }))).toEqual(lines);
   });
 
   it('R-03 is told of the part of the job that it is about', () => {
-    expect(moreMemoryLine(events, aDecision({ number: 3, partition: 1 }))).toEqual([]);
+    expect(triesBeforeLines(events, aDecision({ number: 3, partition: 1 }))).toEqual([]);
+  });
+
+  it('R-03 says when a class was seen on several nodes', () => {
+    const seen = [submitted(), decided(1), requeued(0), decided(2), requeued(0, undefined, 2), decided(3)];
+    expect(triesBeforeLines(seen, aDecision({ number: 2 }))).toEqual([]);
+    expect(triesBeforeLines(seen, aDecision({ number: 3 }))).toEqual([
+      'Tries failed with resource on 2 nodes: that counts against the job, and no node is avoided or charged for it.',
+    ]);
   });
 });
