@@ -8,14 +8,24 @@ import type { AgentOptions, RunningAgent } from './agent.js';
 import { processTable } from './runner/process-table.js';
 import type { JournalEntry } from './journal/entry.js';
 import { someAssignment } from './testing/assignments.js';
+import { CuttingProxy } from './testing/cutting-proxy.js';
 import { eventually } from './testing/eventually.js';
+import { FileServer, generated, selfSigned, sha256Of } from './testing/file-server.js';
 import { RecordedControlPlane } from './testing/recorded-control-plane.js';
 
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 let plane: RecordedControlPlane;
 let data: string;
 let agent: RunningAgent | undefined;
+const opened: { close(): Promise<void> }[] = [];
+
+/** Closed after the test, however that ends. */
+const closing = <Opened extends { close(): Promise<void> }>(one: Opened): Opened => {
+  opened.push(one);
+  return one;
+};
 
 const begin = async (more: Partial<AgentOptions> = {}): Promise<RunningAgent> => {
   agent = await runAgent({
@@ -40,6 +50,7 @@ afterEach(async () => {
   await agent?.stop();
   agent = undefined;
   await plane.down();
+  for (const one of opened.splice(0).reverse()) await one.close();
   await rm(data, { recursive: true, force: true });
 });
 
@@ -434,7 +445,7 @@ describe('inputs', () => {
   it('downloads from the web within its size limit', async () => {
     const sha256 = plane.store('x'.repeat(1000));
     const web = `${plane.url}/v1/artifacts/${sha256}`;
-    await begin({ allowHttp: true, largestInput: 1000 });
+    await begin({ allowHttp: true, allowAddresses: ['127.0.0.1'], largestInput: 1000 });
     plane.assign(someAssignment('job1.e1', ['wc', '-c', 'in'], {}, { inputs: [{ source: web, path: 'in' }] }));
     await plane.reported('job1.e1', 'succeed');
     const large = `${plane.url}/v1/artifacts/${plane.store('x'.repeat(1001))}`;
@@ -442,6 +453,104 @@ describe('inputs', () => {
 
     expect(await plane.reported('job2.e1', 'fail')).toMatchObject({ class: 'input', code: 'input-too-large' });
     expect(plane.log('job1.e1', 'stdout')).toMatch(/^1000 /);
+  });
+
+  it('A-41 downloads by https what has a digest once, however often the line breaks', async () => {
+    const size = Number(process.env['ESCALON_TEST_INPUT'] ?? 256 * MIB);
+    const content = generated(size);
+    const sha256 = await sha256Of(content);
+    const server = closing(await FileServer.start(selfSigned(data)));
+    server.put('/big', content);
+    const proxy = closing(await CuttingProxy.to(server.port));
+    proxy.cutAfter(Math.floor(size / 3), Math.floor(size / 3));
+    const inputs = [{ source: server.url('/big', proxy.port), sha256, path: 'in/big' }];
+    const authorities = join(data, 'cert.pem');
+    await begin({ allowAddresses: ['127.0.0.1'], authorities, cacheLimit: 2 * size, largestInput: size });
+
+    plane.assign(someAssignment('job1.e1', ['sha256sum', 'in/big'], {}, { inputs }));
+    const first = await plane.reported('job1.e1', 'succeed', 600_000);
+    plane.assign(someAssignment('job2.e1', ['sha256sum', 'in/big'], {}, { inputs }));
+    const second = await plane.reported('job2.e1', 'succeed', 600_000);
+
+    expect(proxy.broken).toBe(2);
+    expect(server.requests).toHaveLength(3);
+    expect([first.consumption.bytesIn, second.consumption.bytesIn]).toEqual([size, 0]);
+    expect(plane.log('job1.e1', 'stdout')).toContain(sha256);
+    expect(plane.log('job2.e1', 'stdout')).toContain(sha256);
+  }, 1_200_000);
+
+  it('goes on after its own restart with what it had of an input', async () => {
+    const content = generated(8 * MIB);
+    const sha256 = await sha256Of(content);
+    const server = closing(await FileServer.start());
+    server.put('/big', content);
+    const proxy = closing(await CuttingProxy.to(server.port));
+    proxy.cutAfter(3 * MIB);
+    const web = { allowHttp: true, allowAddresses: ['127.0.0.1'] };
+    const inputs = [{ source: server.url('/big', proxy.port), sha256, path: 'big' }];
+    const starting = await begin(web);
+    plane.assign(someAssignment('job1.e1', ['sha256sum', 'big'], {}, { inputs }));
+    await eventually(() => proxy.broken === 1, 'the line broke');
+    await starting.stop();
+    const left = statSync(join(data, 'cache', 'partial', sha256)).size;
+
+    await begin(web);
+    const again = [{ ...inputs[0]!, source: server.url('/big') }];
+    plane.assign(someAssignment('job2.e1', ['sha256sum', 'big'], {}, { inputs: again }));
+    const { consumption } = await plane.reported('job2.e1', 'succeed');
+
+    expect(left).toBeGreaterThan(2 * MIB);
+    expect(consumption.bytesIn).toBe(8 * MIB - left);
+    expect(server.requests.at(-1)).toBe(`GET /big bytes=${left}-`);
+  });
+
+  it('verifies what it finds in its cache before the first use, and fetches anew what was spoilt', async () => {
+    const sha256 = plane.store('numbers');
+    const inputs = [{ source: `sha256:${sha256}`, path: 'in' }];
+    const run = async (id: string): Promise<number> => {
+      plane.assign(someAssignment(id, ['cat', 'in'], {}, { inputs }));
+      return (await plane.reported(id, 'succeed')).consumption.bytesIn;
+    };
+    const first = await begin();
+    expect([await run('job1.e1'), await run('job2.e1')]).toEqual([7, 0]);
+    await first.stop();
+    const cached = join(data, 'cache', 'sha256', sha256.slice(0, 2), `${sha256}.7`);
+    await writeFile(cached, 'spoilt!');
+    const second = await begin();
+    expect([await run('job3.e1'), await run('job4.e1')]).toEqual([7, 0]);
+    expect(plane.log('job3.e1', 'stdout')).toBe('numbers');
+    await second.stop();
+    await writeFile(cached, 'short');
+    await begin();
+    expect(existsSync(cached)).toBe(false);
+    expect(await run('job5.e1')).toBe(7);
+  });
+
+  it('keeps its cache within its limit, and never lets go what a running task was given', async () => {
+    await begin({ cacheLimit: 250 });
+    const source = (name: string): { source: string; path: string } => ({
+      source: `sha256:${plane.store(name.repeat(100))}`,
+      path: name,
+    });
+    const cached = (name: string): boolean => {
+      const sha256 = source(name).source.slice('sha256:'.length);
+      return existsSync(join(data, 'cache', 'sha256', sha256.slice(0, 2), `${sha256}.100`));
+    };
+    const run = async (id: string, ...names: string[]): Promise<void> => {
+      plane.assign(someAssignment(id, ['true'], {}, { inputs: names.map(source) }));
+      await plane.reported(id, 'succeed');
+    };
+    plane.assign(someAssignment('job1.e1', untilGo('true', 'true'), {}, { inputs: [source('a')] }));
+    await plane.reported('job1.e1', 'start');
+    await run('job2.e1', 'b');
+    await run('job3.e1', 'c');
+    await eventually(() => !cached('b'), 'the least recently used that is not in use goes');
+    expect(['a', 'b', 'c'].map(cached)).toEqual([true, false, true]);
+    await go();
+    await plane.reported('job1.e1', 'succeed');
+    await run('job4.e1', 'b', 'd');
+    await eventually(() => !cached('a') && !cached('c'), 'the older ones go');
+    expect(['b', 'd'].map(cached)).toEqual([true, true]);
   });
 });
 

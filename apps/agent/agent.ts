@@ -15,8 +15,12 @@ import { enforcementOf } from './executions/enforcement.js';
 import { Executions } from './executions/executions.js';
 import { Heartbeat } from './heartbeat.js';
 import { InputFetcher } from './inputs/fetch-inputs.js';
+import { CacheFolder } from './inputs/cache-folder.js';
 import { InputCache } from './inputs/input-cache.js';
+import { WebClient } from './inputs/web-client.js';
+import type { WebRules } from './inputs/web-client.js';
 import { detectInventory } from './inventory/detect.js';
+import type { InventoryOverrides } from './inventory/detect.js';
 import { InventoryWatch } from './inventory/inventory-watch.js';
 import { Journal } from './journal/journal.js';
 import { Sampler } from './metering/sampler.js';
@@ -112,8 +116,7 @@ class Agent {
     const { data } = options;
     const { clock, timers, random } = ports;
     const enforcement = enforcementOf(options.limits, log);
-    const labels = { limits: enforcement, ...options.inventory?.labels };
-    const overrides = { ...options.inventory, labels };
+    const overrides = overridesOf(options, enforcement);
     const detect = (quick: boolean) => detectInventory(data, overrides, options.probes ?? {}, quick);
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
@@ -125,7 +128,8 @@ class Agent {
     const watch = new InventoryWatch(inventory, () => detect(false), tell, timers, log);
     const rejected = (executionId: string, reason: string): void => executions.discard(executionId, reason);
     const reports = new ReportQueue(nodeId, http, timers, random, log, rejected);
-    const inputs = await inputFetcher(options, ports, http);
+    const web = new WebClient(webRules(options));
+    const inputs = await inputFetcher(options, ports, http, web);
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
@@ -155,7 +159,7 @@ class Agent {
     else await this.executions.stop(failure('infrastructure', 'agent-stopped', 'the agent on the node was stopped'));
     await within(this.ports.timers, LAST_REPORTS, this.reports.idle());
     this.heartbeat.stop();
-    this.inputs.stop();
+    await this.inputs.stop();
     this.reports.stop();
     await this.http.close();
   }
@@ -201,12 +205,32 @@ class Agent {
   }
 }
 
-const inputFetcher = async (options: AgentOptions, ports: Ports, http: Http): Promise<InputFetcher> => {
+const inputFetcher = async (
+  options: AgentOptions,
+  { clock, timers, random, ids }: Ports,
+  http: Http,
+  web: WebClient,
+): Promise<InputFetcher> => {
   const { cacheLimit = 20 * GIB, largestInput = 50 * GIB, allowHttp = false } = options;
-  const cache = new InputCache(join(options.data, 'cache'), cacheLimit, ports.clock, ports.ids);
-  await cache.clearPartial();
-  return new InputFetcher(cache, http, { largest: largestInput, allowHttp }, ports.timers, ports.random);
+  const folder = new CacheFolder(join(options.data, 'cache'), clock, ids);
+  const cache = await InputCache.open(folder, cacheLimit, () => undefined);
+  return new InputFetcher(cache, http, web, { largest: largestInput, allowHttp }, timers, random);
 };
+
+const webRules = ({ allowHttp = false, allowAddresses = [], authorities }: AgentOptions): WebRules => ({
+  allowHttp,
+  allowAddresses,
+  ...(authorities !== undefined && { authorities }),
+});
+
+/** Jobs with inputs by plain http are only for nodes with this label. */
+const HTTP_LABEL = 'http-inputs';
+
+/** What the agent says of itself in labels that a configuration may replace. */
+const overridesOf = ({ inventory = {}, allowHttp }: AgentOptions, limits: string): InventoryOverrides => ({
+  ...inventory,
+  labels: { limits, ...(allowHttp === true && { [HTTP_LABEL]: 'true' }), ...inventory.labels },
+});
 
 const enrolRequest = (options: AgentOptions, inventory: EnrollRequest['inventory']): EnrollRequest => ({
   name: options.name,

@@ -40,6 +40,10 @@ export interface AgentOptions {
   readonly largestInput?: number;
   /** Whether inputs may come over plain `http:`; default false. */
   readonly allowHttp?: boolean;
+  /** Address ranges that inputs may come from although they are this machine's, its link's or a metadata service's. */
+  readonly allowAddresses?: readonly string[];
+  /** File of certificate authorities (PEM) to trust for inputs, beside those of the system. */
+  readonly authorities?: string;
   /** Whether the agent's end leaves tasks running for the next agent on the same data; default false. */
   readonly detach?: boolean;
   /** Milliseconds to wait for another agent on the same folder to end; default 60 000. */

@@ -42,11 +42,15 @@ export interface AssignedTask {
   readonly runTimeout?: number;
 }
 
-/** `source` is `sha256:…` (fetched from the artifact store), `https://…` or `job:ID/path`. */
+/**
+ * `source` is `sha256:…` (fetched from the artifact store), `https://…`, `http://…` or `job:ID/path`; `sha256` what its bytes
+ * must have, 64 hexadecimal digits.
+ */
 export interface AssignedInput {
   readonly source: string;
   readonly path: string;
   readonly size?: number;
+  readonly sha256?: string;
 }
 
 export interface Assignment {

@@ -12,12 +12,16 @@ export class Unreachable extends Error {
 const causeOf = (error: unknown): string =>
   messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 
-/** The server answered with an error status; `problem` is its `application/problem+json` body, or empty. */
+/**
+ * The server answered with an error status; `problem` is its `application/problem+json` body, or empty. `retryAfter` is how
+ * long it wants to be left alone, in milliseconds.
+ */
 export class Refused extends Error {
   constructor(
     readonly status: number,
     readonly problem: Readonly<Record<string, unknown>>,
     request: string,
+    readonly retryAfter = 0,
   ) {
     const detail = [problem['detail'], problem['title']].find((text) => typeof text === 'string');
     super(`${request} answered ${status}${detail === undefined ? '' : `: ${detail}`}`);

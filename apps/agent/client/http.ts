@@ -12,6 +12,7 @@ export interface Call {
   /** Sent as it is; excludes `body`. */
   readonly bytes?: Uint8Array | Readable;
   readonly length?: number;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds without an answer's head or a further byte. */
   readonly timeout?: number;
   readonly signal?: AbortSignal | undefined;
@@ -23,8 +24,7 @@ export interface Head {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export interface Streamed {
-  readonly status: number;
+export interface Streamed extends Head {
   readonly body: Readable;
 }
 
@@ -63,10 +63,11 @@ export class Http {
     });
   }
 
-  /** The body as a stream; only the wait for its head is limited. */
-  async stream(path: string, signal?: AbortSignal): Promise<Streamed> {
-    const answer = await this.timed({ timeout: 120_000 }, () => this.send('GET', path, { timeout: 60_000 }, signal));
-    return { status: answer.statusCode, body: answer.body };
+  /** The body as a stream; the waits for its head and for each further byte are limited, not the whole. */
+  async stream(path: string, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Streamed> {
+    const call = { timeout: 60_000, headers };
+    const answer = await this.timed({ timeout: 120_000 }, () => this.send('GET', path, call, signal));
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
   }
 
   async close(): Promise<void> {
@@ -80,7 +81,7 @@ export class Http {
     signal: AbortSignal | undefined,
   ): Promise<Dispatcher.ResponseData> {
     const token = call.token ?? this.token;
-    const headers: Record<string, string> = { accept: 'application/json' };
+    const headers: Record<string, string> = { accept: 'application/json', ...call.headers };
     if (token) headers['authorization'] = `Bearer ${token}`;
     if (call.body !== undefined) headers['content-type'] = 'application/json';
     if (call.bytes !== undefined) headers['content-type'] = 'application/octet-stream';
@@ -109,6 +110,11 @@ export class Http {
     }
   }
 }
+
+/** Ends a body that nobody reads; without this, its connection is never free again. */
+export const discard = (body: Readable): void => {
+  body.on('error', () => undefined).destroy();
+};
 
 const parse = (text: string): unknown => {
   try {

@@ -93,5 +93,7 @@ export const CONFIG_SCHEMA = {
     cacheLimit: size,
     largestInput: size,
     allowHttp: { type: 'boolean' },
+    allowAddresses: { type: 'array', items: text },
+    authorities: text,
   },
 } as const;

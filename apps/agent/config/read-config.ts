@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
+import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
@@ -48,6 +49,8 @@ interface ConfigFile {
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
   readonly allowHttp?: boolean;
+  readonly allowAddresses?: readonly string[];
+  readonly authorities?: string;
 }
 
 /** Reads a YAML or JSON configuration file. */
@@ -66,7 +69,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   const mistakes = ajv.validate(CONFIG_SCHEMA, config) ? [] : (ajv.errors ?? []).map(describe);
   const quantities = new Quantities();
   const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
-  mistakes.push(...quantities.mistakes);
+  mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []));
   if (mistakes.length > 0) throw new BadConfig(source, mistakes);
   return options;
 };
@@ -83,6 +86,11 @@ const describe = ({ instancePath, message, params }: ErrorObject): string => {
   const extra = 'additionalProperty' in params ? `: ${String(params['additionalProperty'])}` : '';
   return `${instancePath || '/'} ${message ?? 'is wrong'}${extra}`;
 };
+
+const wrongRanges = (ranges: readonly string[]): string[] =>
+  ranges.flatMap((range, index) =>
+    isAddressRange(range) ? [] : [`/allowAddresses/${index}: "${range}" is no address range, as 127.0.0.0/8 is one`],
+  );
 
 /** Reads quantities and keeps the mistakes met. */
 class Quantities {
@@ -112,7 +120,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, limits } = file;
+  const { url, data, name, owner, institution, allowHttp, allowAddresses, authorities, limits } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -128,6 +136,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     institution,
     allowHttp,
     limits,
+    allowAddresses,
+    authorities,
     inventory: present({ ...found, applications, packages }),
     probes: probes && present(probes),
     policy: file.policy && toPolicy(file.policy, quantities),

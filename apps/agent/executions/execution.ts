@@ -157,9 +157,9 @@ export class Execution {
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      if (await this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
       const received = (bytes: number): void => this.meter.received(bytes);
-      const placed = this.host.inputs.place(inputs, this.folder.work, received, this.interrupt.signal);
+      const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
       await Promise.race([placed, aborted(this.interrupt.signal)]);
       await this.runWanted.promise;
       return undefined;

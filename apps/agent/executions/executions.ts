@@ -42,6 +42,8 @@ export class Executions {
     const known = new Set(entries.map(({ assignment }) => assignment.executionId));
     await removeOrphans(this.host.data, known, this.host.timers, this.host.log);
     for (const entry of entries) {
+      const { executionId, inputs } = entry.assignment;
+      if (entry.phase === 'starting' || entry.phase === 'running') this.host.inputs.adopt(executionId, inputs);
       const execution = this.add(entry);
       if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
     }
@@ -152,6 +154,7 @@ export class Executions {
   private add(entry: JournalEntry): Execution {
     const execution = new Execution(this.host, entry, this.listed.promise);
     this.live.set(execution.id, execution);
+    void execution.released.then(() => this.host.inputs.release(execution.id));
     void execution.over.then(() => {
       this.live.delete(execution.id);
       this.remember(execution.id);

@@ -1,19 +1,20 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import type { AssignedInput } from '#contracts';
 import type { Random, Timers } from '#kernel';
-import { isDiskFull, messageOf } from '../client/errors.js';
-import { isTransient, Refused, Unreachable } from '../client/faults.js';
+import { isTransient, Refused } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
 import { ExecutionFault, failure } from '../executions/ending.js';
 import { insidePath } from '../runner/inside.js';
+import type { InputCache, Lease } from './input-cache.js';
 import { artifactOfJob } from './job-results.js';
-import type { InputCache } from './input-cache.js';
-import { saveStream } from './save-stream.js';
-import { isWebAddress, parseSource } from './source.js';
+import { artifactOrigin, webOrigin } from './origins.js';
+import { parseSource } from './source.js';
 import type { InputSource } from './source.js';
+import { transfer } from './transfer.js';
+import type { Origin } from './transfer.js';
+import type { WebClient } from './web-client.js';
 
 export interface InputLimits {
   /** Bytes of one input at most. */
@@ -27,93 +28,118 @@ interface Wanted {
   readonly target: string;
 }
 
-const TRIES = 4;
+/** Hears of fetched bytes. */
+type Received = (bytes: number) => void;
 
 const fault = (code: string, message: string): ExecutionFault => new ExecutionFault(failure('input', code, message));
 
-/** Brings an execution's inputs into its folder. */
+/** Brings executions' inputs into their folders, and keeps what was fetched for as long as they need it. */
 export class InputFetcher {
   private readonly stopped = new AbortController();
+  private readonly leases = new Map<string, Lease[]>();
 
   constructor(
     private readonly cache: InputCache,
     private readonly http: Http,
+    private readonly web: WebClient,
     private readonly limits: InputLimits,
     private readonly timers: Timers,
     private readonly random: Random,
   ) {}
 
   /** Whether anything has to come over the network. */
-  async anyMissing(inputs: readonly AssignedInput[]): Promise<boolean> {
-    for (const { source } of inputs) {
-      const parsed = parseSource(source, this.limits.allowHttp);
-      if (parsed?.kind !== 'artifact' || !(await this.cache.has(parsed.sha256))) return true;
-    }
-    return false;
+  anyMissing(inputs: readonly AssignedInput[]): boolean {
+    return inputs.some((input) => {
+      const sha256 = parseSource(input, this.limits.allowHttp)?.sha256;
+      return sha256 === undefined || !this.cache.has(sha256);
+    });
   }
 
   /**
-   * Places all inputs below `work`; what cannot be had is an `ExecutionFault`. `received` hears of fetched bytes. After
-   * `signal` aborts no further input is begun; one being fetched goes on, as others may want it too.
+   * Places all inputs of an execution below `work`; what cannot be had is an `ExecutionFault`. After `signal` aborts no
+   * further input is begun; one being fetched goes on, as others may want it too. What is cached stays so until `release`.
    */
   async place(
+    executionId: string,
     inputs: readonly AssignedInput[],
     work: string,
-    received: (bytes: number) => void,
+    received: Received,
     signal: AbortSignal,
   ): Promise<void> {
     const wanted = inputs.map((input) => this.wanted(input, work));
-    for (const want of wanted) if (!signal.aborted) await this.placeOne(want, received);
+    this.leases.set(executionId, []);
+    for (const want of wanted) if (!signal.aborted) await this.placeOne(executionId, want, received);
+  }
+
+  /** Keeps cached what an execution was given by an earlier agent. */
+  adopt(executionId: string, inputs: readonly AssignedInput[]): void {
+    const digests = inputs.flatMap((input) => parseSource(input, this.limits.allowHttp)?.sha256 ?? []);
+    this.leases.set(
+      executionId,
+      digests.flatMap((sha256) => this.cache.leaseHeld(sha256) ?? []),
+    );
+  }
+
+  /** The execution needs its inputs no longer. */
+  release(executionId: string): void {
+    for (const lease of this.leases.get(executionId) ?? []) lease.release();
+    this.leases.delete(executionId);
   }
 
   /** Gives up what is being fetched, for the agent's end. */
-  stop(): void {
+  async stop(): Promise<void> {
     this.stopped.abort();
+    await this.web.close();
   }
 
   private wanted(input: AssignedInput, work: string): Wanted {
     const path = insidePath(input.path);
     if (path === undefined) throw fault('input-path', `the input's path ${input.path} is not inside the task's folder`);
-    const source = parseSource(input.source, this.limits.allowHttp);
+    const source = parseSource(input, this.limits.allowHttp);
     if (!source) throw fault('input-source', `no way to fetch ${input.source}`);
     return { input, source, target: join(work, path) };
   }
 
-  private async placeOne({ input, source, target }: Wanted, received: (bytes: number) => void): Promise<void> {
+  private async placeOne(executionId: string, { source, target }: Wanted, received: Received): Promise<void> {
     switch (source.kind) {
       case 'artifact':
-        return this.placeArtifact(source.sha256, target, received);
+        return this.placeDigest(executionId, source.sha256, artifactOrigin(this.http, source.sha256), target, received);
       case 'job': {
-        const sha256 = await this.retrying(input.source, () => artifactOfJob(this.http, source.jobId, source.path));
-        if (!sha256) throw fault('input-missing', `job ${source.jobId} has no result ${source.path}`);
-        return this.placeArtifact(sha256, target, received);
+        const sha256 = source.sha256 ?? (await this.digestOfResult(source.jobId, source.path));
+        return this.placeDigest(executionId, sha256, artifactOrigin(this.http, sha256), target, received);
       }
-      case 'web':
-        return this.download(source.url, target, received);
+      case 'web': {
+        const origin = webOrigin(this.web, source.url);
+        if (source.sha256 === undefined) return this.placeUncached(origin, target, received);
+        return this.placeDigest(executionId, source.sha256, origin, target, received);
+      }
     }
   }
 
-  private placeArtifact(sha256: string, target: string, received: (bytes: number) => void): Promise<void> {
-    const fill = (path: string): Promise<void> =>
-      this.retrying(sha256, () => this.fetchArtifact(sha256, path, received));
-    return this.cache.place(sha256, target, fill);
+  private async placeDigest(
+    executionId: string,
+    sha256: string,
+    origin: Origin,
+    target: string,
+    received: Received,
+  ): Promise<void> {
+    const fill = (path: string): Promise<void> => this.fetch(origin, path, sha256, received);
+    const lease = await this.cache.lease(sha256, { from: origin.name, fill });
+    const leases = this.leases.get(executionId);
+    try {
+      await this.cache.copy(lease, target);
+    } finally {
+      // Released meanwhile: nobody would give this one back.
+      if (leases && this.leases.get(executionId) === leases) leases.push(lease);
+      else lease.release();
+    }
   }
 
-  private async fetchArtifact(sha256: string, path: string, received: (bytes: number) => void): Promise<void> {
-    await rm(path, { force: true });
-    const { status, body } = await this.http.stream(`/artifacts/${sha256}`, this.stopped.signal);
-    if (status !== 200) body.resume();
-    if (status === 404) throw fault('input-missing', `the artifact store has no ${sha256}`);
-    if (status !== 200) throw new Refused(status, {}, `GET /artifacts/${sha256}`);
-    const saved = await saveStream(body, path, this.limits.largest);
-    received(saved.size);
-    if (saved.sha256 !== sha256) throw new WrongBytes(`expected sha256 ${sha256}, got ${saved.sha256}`);
-  }
-
-  private async download(url: string, target: string, received: (bytes: number) => void): Promise<void> {
+  /** What has no digest is fetched for each task anew: it may be something else by now. */
+  private async placeUncached(origin: Origin, target: string, received: Received): Promise<void> {
     const partial = await this.cache.temporary();
     try {
-      await this.retrying(url, () => this.fetchWeb(url, partial, received), TRIES);
+      await this.fetch(origin, partial, undefined, received);
       await mkdir(dirname(target), { recursive: true });
       await rename(partial, target);
     } finally {
@@ -121,41 +147,25 @@ export class InputFetcher {
     }
   }
 
-  private async fetchWeb(url: string, path: string, received: (bytes: number) => void): Promise<void> {
-    await rm(path, { force: true });
-    const answer = await fetch(url, { signal: this.stopped.signal }).catch((error: unknown) => {
-      throw new Unreachable(error);
-    });
-    if (!isWebAddress(answer.url || url, this.limits.allowHttp))
-      throw fault('input-source', `${url} leads to ${answer.url}`);
-    if ([404, 410].includes(answer.status)) throw fault('input-missing', `${url} answered ${answer.status}`);
-    if (!answer.ok || !answer.body) throw new Refused(answer.status, {}, `GET ${url}`);
-    const saved = await saveStream(Readable.fromWeb(answer.body), path, this.limits.largest);
-    received(saved.size);
+  private fetch(origin: Origin, path: string, sha256: string | undefined, received: Received): Promise<void> {
+    const what = { origin, path, sha256, limit: this.limits.largest, received };
+    return transfer(what, this.timers, this.random, this.stopped.signal);
   }
 
-  /**
-   * Tries again while it may help: for ever when our own server is away (the node is no better off anywhere else), but
-   * `tries` times for wrong bytes and for other people's servers.
-   */
-  private async retrying<T>(what: string, act: () => Promise<T>, tries = Number.POSITIVE_INFINITY): Promise<T> {
+  /** Asks as long as our own server is away: the node is no better off anywhere else. */
+  private async digestOfResult(jobId: string, path: string): Promise<string> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await act();
+        const sha256 = await artifactOfJob(this.http, jobId, path);
+        if (sha256 === undefined) throw fault('input-missing', `job ${jobId} has no result ${path}`);
+        return sha256;
       } catch (error) {
-        if (error instanceof ExecutionFault || this.stopped.signal.aborted) throw error;
-        if (error instanceof WrongBytes && failures + 1 >= TRIES)
-          throw fault('input-corrupt', `${what} does not verify: ${error.message}`);
+        this.stopped.signal.throwIfAborted();
         if (error instanceof Refused && !isTransient(error))
-          throw fault('input-refused', `${what} cannot be fetched: ${error.message}`);
-        if (isDiskFull(error)) throw error;
-        if (failures + 1 >= tries)
-          throw new ExecutionFault(failure('infrastructure', 'input-unreachable', `${what}: ${messageOf(error)}`));
+          throw fault('input-refused', `job:${jobId}/${path} cannot be fetched: ${error.message}`);
+        if (!isTransient(error)) throw error;
         await wait(this.timers, backoff(failures, this.random), this.stopped.signal);
       }
     }
   }
 }
-
-/** What arrived is not what its digest says. */
-class WrongBytes extends Error {}

@@ -11,6 +11,8 @@ interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly bytes?: Buffer;
+  /** Of the bytes in the whole, as `Content-Range` has it. */
+  readonly range?: string;
 }
 
 /**
@@ -50,6 +52,11 @@ export class RecordedControlPlane {
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Where it listens, for a wire to it. */
+  get listeningAt(): number {
+    return this.port;
   }
 
   /** Listens, on the same port as before. */
@@ -105,16 +112,20 @@ export class RecordedControlPlane {
   }
 
   /** Waits for a report of this type. */
-  async reported<Type extends Report['type']>(executionId: string, type: Type): Promise<Report & { type: Type }> {
+  async reported<Type extends Report['type']>(
+    executionId: string,
+    type: Type,
+    limit = DEADLINE,
+  ): Promise<Report & { type: Type }> {
     const found = (): Report | undefined => this.reportsOf(executionId).find((report) => report.type === type);
-    await this.until(() => found() !== undefined, `${type} of ${executionId}`);
+    await this.until(() => found() !== undefined, `${type} of ${executionId}`, limit);
     return found() as Report & { type: Type };
   }
 
-  /** Waits until `condition` holds, looking after every request; fails after half a minute, telling what was heard. */
-  async until(condition: () => boolean, what: string): Promise<void> {
+  /** Waits until `condition` holds, looking after every request; fails after `limit` (half a minute), telling what was heard. */
+  async until(condition: () => boolean, what: string, limit = DEADLINE): Promise<void> {
     const late = new AbortController();
-    const deadline = systemTimers.after(DEADLINE, () => {
+    const deadline = systemTimers.after(limit, () => {
       late.abort();
       this.happen();
     });
@@ -146,6 +157,7 @@ export class RecordedControlPlane {
       const reply = await this.answer(request, Buffer.concat(chunks));
       if (response.destroyed) return;
       response.statusCode = reply.status;
+      if (reply.range) response.setHeader('content-range', `bytes ${reply.range}`);
       if (reply.bytes) response.setHeader('content-length', reply.bytes.length);
       response.end(reply.bytes ?? JSON.stringify(reply.body ?? {}));
     } catch {
@@ -178,7 +190,7 @@ export class RecordedControlPlane {
       case 'HEAD artifacts':
         return { status: this.artifacts.has(id) ? 200 : 404 };
       case 'GET artifacts':
-        return this.artifact(id);
+        return this.artifact(id, request.headers.range);
       case 'PUT artifacts':
         return { status: this.store(body) === id ? 201 : 422 };
       case 'GET jobs results':
@@ -229,9 +241,12 @@ export class RecordedControlPlane {
     return { status: 200, body: { nextOffset: held.length + fresh.length } };
   }
 
-  private artifact(sha256: string): Reply {
+  private artifact(sha256: string, range: string | undefined): Reply {
     const bytes = this.artifacts.get(sha256);
     if (!bytes) return { status: 404, body: { code: 'ARTIFACT_NOT_FOUND' } };
+    const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
+    if (start > 0)
+      return { status: 206, bytes: bytes.subarray(start), range: `${start}-${bytes.length - 1}/${bytes.length}` };
     return { status: 200, bytes: this.corrupt.has(sha256) ? Buffer.from(`not ${bytes.toString()}`) : bytes };
   }
 }
