@@ -69,7 +69,13 @@ const source = fc.oneof(
   path.map((at) => `https://example.org/${at}`),
   path.map((at) => `job:018f-7/${at}`),
 );
-const inputs = fc.uniqueArray(merged(fc.record({ source, path }), optional('size', bytes)), {
+const digested = fc.record({
+  source: path.map((at) => `http://example.org/${at}`),
+  path,
+  sha256: fc.stringMatching(/^[0-9a-f]{64}$/),
+});
+const input = fc.oneof(fc.record({ source, path }), digested);
+const inputs = fc.uniqueArray(merged(input, optional('size', bytes)), {
   maxLength: 3,
   selector: (input) => (input as { path: string }).path,
 });

@@ -326,7 +326,7 @@ describe('a job file that is wrong', () => {
   it.each([
     ['./numbers.csv', 'LOCAL_FILE'],
     ['/data/numbers.csv', 'LOCAL_FILE'],
-    ['http://example.org/a', 'NOT_ALLOWED'],
+    ['ftp://example.org/a', 'NOT_ALLOWED'],
     ['file:///etc/passwd', 'NOT_ALLOWED'],
     ['https://', 'MALFORMED'],
     ['https://user:secret@example.org/a', 'NOT_ALLOWED'],
@@ -336,6 +336,38 @@ describe('a job file that is wrong', () => {
     ['job:018f-77/../secret', 'MALFORMED'],
   ])('A-07 the source %s', (source, code) => {
     expect(mistakes(withTask({ inputs: [{ source, path: 'in' }] }))).toEqual([`/inputs/0/source ${code}`]);
+  });
+
+  const zeros = '0'.repeat(64);
+
+  it.each([
+    [{ source: 'https://example.org/a', sha256: zeros.slice(1) }, ['/inputs/0/sha256 MALFORMED']],
+    [{ source: 'https://example.org/a', sha256: 'A'.repeat(64) }, ['/inputs/0/sha256 MALFORMED']],
+    [{ source: 'http://example.org/a' }, ['/inputs/0/sha256 REQUIRED']],
+    [{ source: `sha256:${'1'.repeat(64)}`, sha256: zeros }, ['/inputs/0/sha256 CONFLICT']],
+    [{ source: 'http://example.org/a', sha256: zeros }, []],
+    [{ source: 'https://example.org/a', sha256: zeros }, []],
+    [{ source: 'job:018f-77/a', sha256: zeros }, []],
+    [{ source: `sha256:${zeros}`, sha256: zeros }, []],
+  ])('A-07 the digest of %j', (input, expected) => {
+    expect(mistakes(withTask({ inputs: [{ ...input, path: 'in' }] }))).toEqual(expected);
+  });
+
+  it('A-07 keeps the digest of an address, and not that of a digest', () => {
+    const inputs = [
+      { source: 'https://example.org/a', path: 'a', sha256: zeros },
+      { source: `sha256:${zeros}`, path: 'b', sha256: zeros },
+    ];
+    expect(spec(withTask({ inputs })).inputs).toEqual([inputs[0], { source: `sha256:${zeros}`, path: 'b' }]);
+  });
+
+  it('A-07 warns of an address whose content may change', () => {
+    const inputs = [
+      { source: 'https://example.org/a', path: 'a', sha256: zeros },
+      { source: 'https://example.org/b', path: 'b' },
+      { source: 'job:018f-77/c', path: 'c' },
+    ];
+    expect(warnings(withTask({ inputs }))).toEqual([expect.stringMatching(/^\/inputs\/1: .*may change/)]);
   });
 
   it('A-07 says that the command line uploads files', () => {

@@ -53,9 +53,11 @@ const batch = (dto: BatchDto, onGpu: boolean): BatchRequest => ({
   gpuMemoryPerItem: onGpu ? bytesOf(dto.gpuMemoryPerItem ?? 0) : 0,
 });
 
-const input = ({ source, path, size }: InputDto): InputRequest => ({
+const input = ({ source, path, size, sha256 }: InputDto): InputRequest => ({
   source,
   path: foldPath(path),
+  // A source that is a digest says it already.
+  ...(sha256 !== undefined && !source.startsWith('sha256:') && { sha256 }),
   ...(size !== undefined && { size: bytesOf(size) }),
 });
 
@@ -189,5 +191,10 @@ export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] =>
       '/estimate/duration is over /timeouts/run: the run would be ended before',
     ],
   ];
-  return warnings.filter(([when]) => when).map(([, says]) => says);
+  return [...warnings.filter(([when]) => when).map(([, says]) => says), ...spec.inputs.flatMap(changeable)];
 };
+
+const changeable = ({ source, sha256 }: InputRequest, index: number): string[] =>
+  source.startsWith('https://') && sha256 === undefined
+    ? [`/inputs/${index}: what lies at this address may change; with its sha256 it is verified, and kept on the node`]
+    : [];

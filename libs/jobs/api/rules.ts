@@ -62,6 +62,9 @@ const address: Rule = (value) => {
   return url.username || url.password ? fault('NOT_ALLOWED', 'must not carry a name or password') : NO_FAULTS;
 };
 
+/** What bytes must have. */
+export const sha256 = text({ max: 64, form: /^[0-9a-f]{64}$/, says: '64 lower-case hexadecimal digits' });
+
 const digest = text({ max: 71, form: /^sha256:[0-9a-f]{64}$/, says: 'sha256: and 64 lower-case hexadecimal digits' });
 
 const jobPath: Rule = (value) => {
@@ -71,7 +74,7 @@ const jobPath: Rule = (value) => {
 
 const localFile: Rule = (value) =>
   /^[a-z][a-z0-9+-]*:/i.test(String(value))
-    ? fault('NOT_ALLOWED', `must be sha256:…, https://… or job:ID/path, not ${shown(value)}`)
+    ? fault('NOT_ALLOWED', `must be sha256:…, https://…, http://… or job:ID/path, not ${shown(value)}`)
     : fault(
         'LOCAL_FILE',
         `is a file path; the command line (escalon job submit) uploads files, the API takes sha256:…, https://… or job:ID/path`,
@@ -81,7 +84,7 @@ const localFile: Rule = (value) =>
 export const inputSource: Rule = first(text({ max: 2048 }), (value) => {
   const source = String(value);
   if (source.startsWith('sha256:')) return digest(source);
-  if (source.startsWith('https://')) return address(source);
+  if (/^https?:\/\//.test(source)) return address(source);
   return source.startsWith('job:') ? jobPath(source) : localFile(source);
 });
 
@@ -139,6 +142,23 @@ export const someWeight: Rule = (value) =>
   isRecord(value) && Object.values(value).every((weight) => weight === 0)
     ? fault('CONFLICT', 'must not all be 0')
     : NO_FAULTS;
+
+/** A source that names its content needs no second digest; one that anybody on the way can change needs one. */
+export const digestsFit: Rule = (value): readonly Fault[] => {
+  if (!Array.isArray(value)) return NO_FAULTS;
+  return value.flatMap((item: unknown, index) => {
+    if (!isRecord(item) || typeof item.source !== 'string') return NO_FAULTS;
+    const { source, sha256: given } = item;
+    if (source.startsWith('http://') && given === undefined)
+      return below(
+        index,
+        fault('REQUIRED', 'is required for http://…: nothing else tells whether the bytes are right', '/sha256'),
+      );
+    return source.startsWith('sha256:') && typeof given === 'string' && source !== `sha256:${given}`
+      ? below(index, fault('CONFLICT', `is another digest than that of the source`, '/sha256'))
+      : NO_FAULTS;
+  });
+};
 
 /** No two inputs are written to the same place. */
 export const distinctPaths: Rule = (value): readonly Fault[] => {

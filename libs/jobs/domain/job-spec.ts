@@ -47,10 +47,15 @@ export interface Preference {
   readonly weight: number;
 }
 
-/** `source` is a `sha256:…` of the artifact store, an `https://…` address or `job:ID/path`; `path` is inside the task's folder. */
+/**
+ * `source` is a `sha256:…` of the artifact store, an address (`https://…`, or `http://…` with a digest) or `job:ID/path`; `path`
+ * is inside the task's folder.
+ */
 export interface InputRequest {
   readonly source: string;
   readonly path: string;
+  /** What the bytes of an address or a job's result must have: 64 hexadecimal digits. Without it they may change. */
+  readonly sha256?: string;
   /** Bytes, when known at submission. */
   readonly size?: number;
 }

@@ -421,6 +421,14 @@ describe('data', () => {
     expect(reasons({ spec: input('https://example.org/x') })).toEqual([]);
     expect(reasons({ spec: input('ftp://example.org/x') })).toEqual(['data.unreachable!']);
   });
+
+  it('A-07 plain http is for nodes that say they take it', () => {
+    const takes = { 'http-inputs': 'true' };
+    expect(reasons({ spec: input('http://example.org/x') })).toEqual(['data.unreachable!']);
+    expect(reasons({ inventory: { labels: takes }, spec: input('http://example.org/x') })).toEqual([]);
+    const isolated = { labels: { ...takes, internet: 'no' } };
+    expect(reasons({ inventory: isolated, spec: input('http://example.org/x') })).toEqual(['data.unreachable!']);
+  });
 });
 
 describe('reasons', () => {

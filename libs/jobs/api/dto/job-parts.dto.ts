@@ -15,7 +15,7 @@ import {
 } from '#platform/validation';
 import type { Measure } from '#platform/validation';
 import { constraint, versionRange } from '../placement-syntax.js';
-import { environment, inputSource, insidePath, MAX_ARGUMENT, overOne } from '../rules.js';
+import { environment, inputSource, insidePath, MAX_ARGUMENT, overOne, sha256 } from '../rules.js';
 
 /* The parts of a job file, as it is sent: sizes and durations as text or number, what has a default may be absent. */
 
@@ -89,6 +89,9 @@ export class InputDto {
 
   @Required(insidePath)
   path!: string;
+
+  @Optional(sha256)
+  sha256?: string;
 
   @Optional(size())
   size?: Measure;

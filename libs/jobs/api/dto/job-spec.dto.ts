@@ -17,6 +17,7 @@ import type { Measure } from '#platform/validation';
 import type { JobType } from '../../domain/job-spec.js';
 import { constraint } from '../placement-syntax.js';
 import {
+  digestsFit,
   distinctPaths,
   insidePath,
   intervalsRise,
@@ -106,7 +107,7 @@ export class JobSpecDto {
   @Nested(() => TaskDto)
   task!: TaskDto;
 
-  @NestedList(() => InputDto, { optional: true, rules: [distinctPaths] })
+  @NestedList(() => InputDto, { optional: true, rules: [distinctPaths, digestsFit] })
   inputs?: readonly InputDto[];
 
   @Optional(list(insidePath))
