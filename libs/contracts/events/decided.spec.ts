@@ -59,6 +59,16 @@ const extra: readonly (readonly JobCommand[])[] = [
   [...completed, aReport(1, 11, { type: 'start' }, { fencingToken: 0 })],
   [aSubmission(), { type: 'AbandonReservation', executionId: 'job-1.9', nodeId: 'node-1', at: second(1) }],
   [...EXECUTION_PATHS.failed, aPlacement(2, 90)],
+  [
+    aSubmission(),
+    { type: 'RecordEvaluationFailed', evaluationId: 'e', trigger: 'x', deliveries: 3, reason: 'away', at: second(1) },
+    {
+      type: 'RecordEvaluationsSuperseded',
+      by: 'f',
+      evaluations: [{ evaluationId: 'g', trigger: 'x' }],
+      at: second(2),
+    },
+  ],
   [aSubmission(), { type: 'FailJob', class: 'timeout', code: 'queue-timeout', message: 'timed out', at: second(9) }],
 ];
 

@@ -35,6 +35,8 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   LateResultRejected: 1,
   JobRequeued: 1,
   PartitionFailed: 1,
+  EvaluationFailed: 1,
+  EvaluationsSuperseded: 1,
   JobCancelRequested: 1,
   JobCompleted: 1,
   JobFailed: 1,

@@ -36,6 +36,20 @@ const COMMANDS = {
   'a placement': aPlacement(7, 20, { number: 2 }),
   'a first placement': aPlacement(7, 20, { number: 1 }),
   'a deferral': aPlan({ deferrals: [aDecision({ number: 2, outcome: 'deferred' })], at }),
+  RecordEvaluationFailed: {
+    type: 'RecordEvaluationFailed',
+    evaluationId: 'e',
+    trigger: 'NodeEnrolled',
+    deliveries: 10,
+    reason: 'its stream cannot be written',
+    at,
+  },
+  RecordEvaluationsSuperseded: {
+    type: 'RecordEvaluationsSuperseded',
+    by: 'e',
+    evaluations: [{ evaluationId: 'f', trigger: 'NodeEnrolled' }],
+    at,
+  },
   LeaveOutNode: { type: 'LeaveOutNode', partition: 0, nodeId: 'node-1', reason: 'refused', at },
   'ExpireReservation in time': { type: 'ExpireReservation', executionId: 'job-1.1', at },
   'ExpireReservation too early': { type: 'ExpireReservation', executionId: 'job-1.1', at: second(15.999) },
@@ -49,6 +63,7 @@ const COMMANDS = {
 type Row = Partial<Record<Path, string>> & { readonly else: string };
 
 const TERMINAL = { completed: '!JOB_TERMINAL', failed: '!JOB_TERMINAL', cancelled: '!JOB_TERMINAL' };
+const OVER = { completed: '-', failed: '-', cancelled: '-' };
 const absent = '!JOB_NOT_FOUND';
 
 const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
@@ -101,6 +116,8 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
     else: '!DECISION_OUTDATED',
   },
   'a deferral': { absent, ...TERMINAL, else: '!DECISION_OUTDATED' },
+  RecordEvaluationFailed: { absent, ...OVER, else: 'EvaluationFailed' },
+  RecordEvaluationsSuperseded: { absent, ...OVER, else: 'EvaluationsSuperseded' },
   LeaveOutNode: { absent, queued: 'JobRequeued', else: '-' },
   'ExpireReservation in time': { absent, reserved: 'ReservationExpired JobRequeued', else: '-' },
   'ExpireReservation too early': { absent, else: '-' },

@@ -1,7 +1,7 @@
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
-import type { Artifact, Consumption, StopCause } from './events.js';
+import type { Artifact, Consumption, EvaluationFailed, EvaluationsSuperseded, StopCause } from './events.js';
 import type { FailureClass, JobSpec } from './job-spec.js';
 import type { Ending } from './state.js';
 
@@ -22,6 +22,8 @@ export type JobCommand =
   | DeclareExecutionLost
   | StopExecution
   | FailPartition
+  | RecordEvaluationFailed
+  | RecordEvaluationsSuperseded
   | ReportExecution;
 
 export interface SubmitJob {
@@ -112,6 +114,14 @@ export interface FailPartition {
   readonly message: string;
   readonly at: Instant;
 }
+
+/** The same evaluation again, or one of a job that is over, changes nothing. */
+export type RecordEvaluationFailed = { readonly type: 'RecordEvaluationFailed' } & EvaluationFailed['data'];
+
+/** Of a job that is over nothing is recorded, and nothing twice. */
+export type RecordEvaluationsSuperseded = {
+  readonly type: 'RecordEvaluationsSuperseded';
+} & EvaluationsSuperseded['data'];
 
 /**
  * What one pass of a scheduler comes to: recorded whole, on the state that it was made from, or not at all. The decisions

@@ -10,6 +10,8 @@ import type {
   JobCommand,
   LeaveOutNode,
   PauseJob,
+  RecordEvaluationFailed,
+  RecordEvaluationsSuperseded,
   RecordPlan,
   StopExecution,
   SubmitJob,
@@ -50,6 +52,10 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return changeTargets(command, job);
     case 'FailPartition':
       return failPartition(command, job);
+    case 'RecordEvaluationFailed':
+      return evaluationFailed(command, job);
+    case 'RecordEvaluationsSuperseded':
+      return evaluationsSuperseded(command, job);
     case 'RecordPlan':
       return recordPlan(command, job, strategies);
     case 'LeaveOutNode':
@@ -91,6 +97,20 @@ const terminal = (job: JobState): Decided<JobEvent> =>
 const ifRunningOn = (job: JobState, already: boolean, event: JobEvent): Decided<JobEvent> => {
   if (job.ended) return terminal(job);
   return already ? accept() : accept(event);
+};
+
+const evaluationFailed = ({ type: _type, ...data }: RecordEvaluationFailed, job: JobState): Decided<JobEvent> => {
+  if (job.ended || job.failedEvaluation === data.evaluationId) return accept();
+  return accept({ type: 'EvaluationFailed', data });
+};
+
+const evaluationsSuperseded = (
+  { type: _type, ...data }: RecordEvaluationsSuperseded,
+  job: JobState,
+): Decided<JobEvent> => {
+  const evaluations = data.evaluations.filter(({ evaluationId }) => !job.superseded.includes(evaluationId));
+  if (job.ended || evaluations.length === 0) return accept();
+  return accept({ type: 'EvaluationsSuperseded', data: { ...data, evaluations } });
 };
 
 const changePriority = (priority: number, at: Instant, job: JobState): Decided<JobEvent> =>

@@ -30,6 +30,8 @@ export type JobEvent =
   | LateResultRejected
   | JobRequeued
   | PartitionFailed
+  | EvaluationFailed
+  | EvaluationsSuperseded
   | JobCancelRequested
   | JobCompleted
   | JobFailed
@@ -308,6 +310,33 @@ export interface PartitionFailed {
     readonly class: FailureClass;
     readonly code: string;
     readonly message: string;
+    readonly at: Instant;
+  };
+}
+
+/**
+ * A look at the job failed as often as it may, so nothing was decided. The job is looked at again at the next event that may
+ * help it.
+ */
+export interface EvaluationFailed {
+  readonly type: 'EvaluationFailed';
+  readonly data: {
+    readonly evaluationId: string;
+    /** What had asked for it. */
+    readonly trigger: string;
+    readonly deliveries: number;
+    /** The last fault, in words. */
+    readonly reason: string;
+    readonly at: Instant;
+  };
+}
+
+/** Looks at the job that were asked for and never made: the evaluation `by` saw all that they would have seen. */
+export interface EvaluationsSuperseded {
+  readonly type: 'EvaluationsSuperseded';
+  readonly data: {
+    readonly by: string;
+    readonly evaluations: readonly { readonly evaluationId: string; readonly trigger: string }[];
     readonly at: Instant;
   };
 }

@@ -86,6 +86,10 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return requeued(job, event.data);
     case 'PartitionFailed':
       return partitionFailed(job, event.data);
+    case 'EvaluationFailed':
+      return { ...job, failedEvaluation: event.data.evaluationId };
+    case 'EvaluationsSuperseded':
+      return { ...job, superseded: event.data.evaluations.map(({ evaluationId }) => evaluationId) };
     case 'JobCancelRequested':
       return { ...job, cancelRequested: event.data.reason };
     case 'JobCompleted':
@@ -123,6 +127,8 @@ const submitted = (data: JobSubmitted['data']): JobState => ({
   reservations: 0,
   decisions: 0,
   lastDecision: undefined,
+  failedEvaluation: undefined,
+  superseded: [],
   exclusions: [],
   avoid: [],
   abandoned: [],

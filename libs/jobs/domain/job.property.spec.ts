@@ -161,6 +161,26 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       at: second(at),
     })),
   },
+  {
+    weight: 1,
+    arbitrary: fc.nat(3).map((pick): Step => (_job, at) => ({
+      type: 'RecordEvaluationFailed',
+      evaluationId: `e${pick}`,
+      trigger: 'x',
+      deliveries: 10,
+      reason: 'away',
+      at: second(at),
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(3).map((pick): Step => (_job, at) => ({
+      type: 'RecordEvaluationsSuperseded',
+      by: 'e',
+      evaluations: [{ evaluationId: `e${pick}`, trigger: 'x' }],
+      at: second(at),
+    })),
+  },
   { weight: 1, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'TimeOutJob', at: second(at) })) },
   {
     weight: 1,
@@ -527,6 +547,8 @@ const EVERY: Readonly<Record<JobEvent['type'], true>> = {
   LateResultRejected: true,
   JobRequeued: true,
   PartitionFailed: true,
+  EvaluationFailed: true,
+  EvaluationsSuperseded: true,
   JobCancelRequested: true,
   JobCompleted: true,
   JobFailed: true,

@@ -120,6 +120,10 @@ export interface JobState {
   readonly reservations: number;
   readonly decisions: number;
   readonly lastDecision: Decision | undefined;
+  /** The last one that failed as often as it may. */
+  readonly failedEvaluation: string | undefined;
+  /** Those that were last recorded as superseded. */
+  readonly superseded: readonly string[];
   readonly exclusions: readonly Exclusion[];
   readonly avoid: readonly string[];
   /** Claims that were fenced off: none of them can become an execution any more. */
@@ -148,6 +152,8 @@ export const absentJob = (): JobState => ({
   reservations: 0,
   decisions: 0,
   lastDecision: undefined,
+  failedEvaluation: undefined,
+  superseded: [],
   exclusions: [],
   avoid: [],
   abandoned: [],

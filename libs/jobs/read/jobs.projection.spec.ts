@@ -189,6 +189,8 @@ const anyEvent = (): fc.Arbitrary<JobEvent> => {
     plain('JobResumed'),
     plain('JobRequeued', { partition: 0, cause: 'node-lost', message: 'silent', notBefore: later }),
     plain('JobCancelRequested', { reason: 'enough', byUser: true }),
+    plain('EvaluationFailed', { evaluationId: 'e', trigger: 'x', deliveries: 10, reason: 'away' }),
+    plain('EvaluationsSuperseded', { by: 'e', evaluations: [{ evaluationId: 'f', trigger: 'x' }] }),
     plain('JobCompleted'),
     plain('JobFailed', { class: 'application', code: 'exit-code', message: 'exit code 3' }),
     plain('JobCancelled', { reason: 'enough' }),

@@ -36,6 +36,8 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   LateResultRejected: true,
   JobRequeued: true,
   PartitionFailed: true,
+  EvaluationFailed: true,
+  EvaluationsSuperseded: true,
   JobCancelRequested: true,
   JobCompleted: true,
   JobFailed: true,

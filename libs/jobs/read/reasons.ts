@@ -29,6 +29,8 @@ const whileLive = (reason: string | null, event: JobEvent): string | null => {
       return 'resumed';
     case 'JobRequeued':
       return requeued(event.data);
+    case 'EvaluationFailed':
+      return `could not be looked at, and is when something changes: ${event.data.reason}`;
     default:
       return ofExecution(reason, event);
   }

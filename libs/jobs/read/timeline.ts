@@ -73,6 +73,10 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
     `A late report (${report}) from ${nodeId} was set aside: ${reason}`,
   JobRequeued: (data) => requeuedTitle(data),
   PartitionFailed: (failure) => `Part ${failure.partition} is given up (${failure.class}): ${failure.message}`,
+  EvaluationFailed: ({ deliveries, reason }) =>
+    `Could not be looked at: ${reason}, ${deliveries === 1 ? 'once' : `${deliveries} times`}`,
+  EvaluationsSuperseded: ({ evaluations }) =>
+    `${evaluations.length === 1 ? 'A look' : `${evaluations.length} looks`} at the job became needless by another one`,
   JobCancelRequested: ({ byUser, reason }) => `${byUser ? 'A user' : 'The system'} asked to cancel: ${reason}`,
   JobCompleted: () => 'Completed',
   JobFailed: (failure) => `The job failed (${failure.class}): ${failure.message}`,

@@ -72,6 +72,8 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ReservationAbandoned':
     case 'ExecutionProgressed':
     case 'LateResultRejected':
+    case 'EvaluationFailed':
+    case 'EvaluationsSuperseded':
       return;
     case 'JobPriorityChanged':
       job.priority = event.data.priority;

@@ -37,7 +37,13 @@ const decisions = (cluster: ClusterState): string[] =>
   );
 
 /** Types that the fold passes over. */
-const IGNORED = ['ReservationAbandoned', 'ExecutionProgressed', 'LateResultRejected'];
+const IGNORED = [
+  'ReservationAbandoned',
+  'ExecutionProgressed',
+  'LateResultRejected',
+  'EvaluationFailed',
+  'EvaluationsSuperseded',
+];
 
 describe('a snapshot of the cluster', () => {
   it('is tried on histories with every type of event', () => {
