@@ -310,11 +310,11 @@ describe('progress, pause and stop', () => {
     plane.desire('job1.e1', 'pause');
     await plane.reported('job1.e1', 'pause');
     await eventually(() => journalled('job1.e1').process !== undefined, 'the process is recorded');
-    // What had just ended stays as a zombie, as its parent stands still too.
+    // What had just ended stays as a zombie, and a parent that waits for its child to begin waits on.
     const group = (): ReturnType<typeof processTable> =>
       processTable().filter(({ group }) => group === journalled('job1.e1').process?.pid);
     await eventually(
-      () => group().length > 1 && group().every(({ state }) => state === 'T' || state === 'Z'),
+      () => group().length > 1 && group().every(({ state }) => 'TZD'.includes(state)),
       'the whole group stands still',
     );
 

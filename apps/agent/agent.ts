@@ -11,7 +11,7 @@ import { backoff, wait, within } from './client/wait.js';
 import { lockData } from './data-lock.js';
 import { enrol } from './enrolment/enrol.js';
 import { failure } from './executions/ending.js';
-import { enforcementOf } from './executions/enforcement.js';
+import { findEnforcer } from './executions/enforcement.js';
 import { Executions } from './executions/executions.js';
 import { Heartbeat } from './heartbeat.js';
 import { InputFetcher } from './inputs/fetch-inputs.js';
@@ -49,7 +49,6 @@ interface Ports {
 const POLL_WAIT = '25s';
 const POLL_TIMEOUT = 40_000;
 const LAST_REPORTS = 5_000;
-const MOST_PROCESSES = 4_096;
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
@@ -115,8 +114,8 @@ class Agent {
   ): Promise<Agent> {
     const { data } = options;
     const { clock, timers, random } = ports;
-    const enforcement = enforcementOf(options.limits, log);
-    const overrides = overridesOf(options, enforcement);
+    const enforcer = await findEnforcer(options.limits ?? {}, timers, log);
+    const overrides = overridesOf(options, enforcer.enforcement);
     const detect = (quick: boolean) => detectInventory(data, overrides, options.probes ?? {}, quick);
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
@@ -134,8 +133,7 @@ class Agent {
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
     const { grace = 5_000, logLimit = 64 * MIB } = options;
-    const processLimit = options.limits?.processes ?? MOST_PROCESSES;
-    const host = { ...shared, clock, timers, random, log, grace, logLimit, enforcement, processLimit };
+    const host = { ...shared, ...enforcer, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);

@@ -9,6 +9,10 @@ export interface LimitOptions {
   readonly enforce?: Enforcement | 'auto';
   /** Processes that a task may have at a time; default 4 096. */
   readonly processes?: number;
+  /** The folder of the control group that was delegated to the agent; default the agent's own, when it is alone in it. */
+  readonly cgroup?: string;
+  /** Whether a contract's cores are a ceiling under control groups, or a share of a busy machine; default `share`. */
+  readonly cpu?: 'share' | 'ceiling';
 }
 
 /** What an agent needs to know. Only `url`, `data` and `name` have no default. */

@@ -101,6 +101,21 @@ describe('a paused task', () => {
     expect(world.plane.typesOf('job1.e1')).toEqual(['confirm', 'start', 'pause', 'resume', 'succeed']);
   });
 
+  it('stands still also when it starts one program after the other', async () => {
+    await world.begin();
+    world.plane.assign(someAssignment('job1.e1', ['sh', '-c', 'echo up; while :; do /bin/true; done']));
+    await world.plane.reported('job1.e1', 'start');
+    const told = (type: string): number => world.plane.typesOf('job1.e1').filter((each) => each === type).length;
+    for (let count = 1; count <= 8; count += 1) {
+      world.plane.desire('job1.e1', 'pause');
+      await world.plane.until(() => told('pause') === count, `pause ${count}`);
+      world.plane.desire('job1.e1', 'run');
+      await world.plane.until(() => told('resume') === count, `resume ${count}`);
+    }
+    world.plane.desire('job1.e1', 'stop');
+    expect(await world.plane.reported('job1.e1', 'fail')).toMatchObject({ class: 'cancelled' });
+  });
+
   it('stays paused over a restart of its agent, and is told again where that was not heard', async () => {
     const first = await world.begin();
     await escaped('job1.e1', 'sleep 81.009');

@@ -87,6 +87,8 @@ export const CONFIG_SCHEMA = {
       properties: {
         enforce: { enum: ['auto', 'cgroup', 'watchdog', 'none'] },
         processes: { type: 'integer', minimum: 1 },
+        cgroup: { type: 'string', pattern: '^/' },
+        cpu: { enum: ['share', 'ceiling'] },
       },
     },
     logLimit: size,

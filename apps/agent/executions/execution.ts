@@ -1,18 +1,19 @@
-import type { Artifact, Assignment, DesiredState, Report } from '#contracts';
+import type { Artifact, Assignment, DesiredState } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import { aborted, within } from '../client/wait.js';
-import { ranFor } from '../journal/entry.js';
 import type { JournalEntry } from '../journal/entry.js';
 import { LogStream } from '../logs/log-stream.js';
-import { consumptionOf, Meter } from '../metering/meter.js';
+import { Meter } from '../metering/meter.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
+import type { ProcessIdentity } from '../runner/process-identity.js';
 import { processInfo } from '../runner/process-table.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
 import { failure, failureOf } from './ending.js';
-import type { Ending, Failure } from './ending.js';
+import type { Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
+import { lastReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
 import { Run } from './run.js';
@@ -188,9 +189,10 @@ export class Execution {
   /** Goes on with a task that an earlier agent started: running, ended meanwhile, or gone without a trace. */
   private async takeBack(): Promise<void> {
     const identity = this.entry.process ?? TaskProcess.findUnrecorded(this.folder) ?? NO_PROCESS;
-    const process = TaskProcess.adopt(identity, this.folder, this.host.timers);
+    const process = this.adopt(identity);
     if (!isAlive(identity) && !(await process.exitRecord())) {
       await process.sweep();
+      await process.dispose();
       const reason = 'the agent restarted and the task is gone, leaving no exit status';
       return this.finish(failure('infrastructure', 'agent-restarted', reason));
     }
@@ -199,6 +201,10 @@ export class Execution {
     if (this.entry.phase === 'starting') void this.report('start');
     await this.change({ phase: 'running', process: identity });
     await this.watch(process, true);
+  }
+
+  private adopt(identity: ProcessIdentity): TaskProcess {
+    return TaskProcess.adopt(identity, this.folder, this.host.timers, this.host.groups?.of(this.id));
   }
 
   private async watch(process: TaskProcess, adopted: boolean): Promise<void> {
@@ -269,22 +275,13 @@ export class Execution {
 
   /** Makes the last report and keeps it on disk until it is acknowledged. */
   private async finish(failed: Failure | undefined, artifacts: readonly Artifact[] = []): Promise<void> {
-    const { executionId, fencingToken } = this.assignment;
-    const { ending } = this.entry;
-    const consumption = this.consumption(ending);
-    const common = { executionId, fencingToken, artifacts, consumption };
-    const exit = ending?.exitCode === undefined ? {} : { exitCode: ending.exitCode };
-    const last: Report = failed
-      ? { type: 'fail', ...common, ...failed, ...exit }
-      : { type: 'succeed', ...common, exitCode: ending?.exitCode ?? 0 };
+    const last = lastReport(this.entry, this.meter.measured(), failed, artifacts);
     await this.change({ phase: 'finished', last });
     this.finished.resolve(undefined);
-    this.host.log.info({ executionId, type: last.type, ...(failed && { code: failed.code }) }, 'task finished');
-  }
-
-  private consumption(ending: Ending | undefined): ReturnType<typeof consumptionOf> {
-    const wall = ranFor(this.entry) / 1000;
-    return consumptionOf(this.meter.measured(), wall, ending?.cpuSeconds ?? 0, this.assignment.contract.gpus);
+    this.host.log.info(
+      { executionId: this.id, type: last.type, ...(failed && { code: failed.code }) },
+      'task finished',
+    );
   }
 
   private async acknowledge(): Promise<void> {
@@ -315,7 +312,7 @@ export class Execution {
     const reason = failureOf(error, 'keeping the journal');
     this.run?.stop(reason);
     const { process } = this.entry;
-    if (process) await TaskProcess.adopt(process, this.folder, this.host.timers).end(this.host.grace);
+    if (process) await this.adopt(process).end(this.host.grace);
     this.entry = { ...this.entry, phase: 'finished' };
     if (!this.isGone()) await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
     await this.host.journal.remove(this.id).catch(() => undefined);

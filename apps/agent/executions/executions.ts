@@ -40,7 +40,7 @@ export class Executions {
     const unreadable = (file: string): void => this.host.log.error({ file }, 'a journal entry cannot be read');
     const entries = await this.host.journal.entries(unreadable);
     const known = new Set(entries.map(({ assignment }) => assignment.executionId));
-    await removeOrphans(this.host.data, known, this.host.timers, this.host.log);
+    await removeOrphans(this.host, known);
     for (const entry of entries) {
       const { executionId, inputs } = entry.assignment;
       if (entry.phase === 'starting' || entry.phase === 'running') this.host.inputs.adopt(executionId, inputs);

@@ -6,10 +6,10 @@ import type { Journal } from '../journal/journal.js';
 import type { Sampler } from '../metering/sampler.js';
 import type { Publisher } from '../outputs/publish.js';
 import type { ReportQueue } from '../reports/report-queue.js';
-import type { Enforcement } from './limits.js';
+import type { Enforcer } from './enforcement.js';
 
 /** What all executions of an agent share. */
-export interface ExecutionHost {
+export interface ExecutionHost extends Enforcer {
   readonly data: string;
   readonly http: Http;
   readonly reports: ReportQueue;
@@ -25,7 +25,4 @@ export interface ExecutionHost {
   readonly grace: number;
   /** Bytes of each output stream that are sent at most. */
   readonly logLimit: number;
-  readonly enforcement: Enforcement;
-  /** How many processes a task may have at a time. */
-  readonly processLimit: number;
 }

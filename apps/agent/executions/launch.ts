@@ -16,5 +16,8 @@ export const prepareLaunch = async (
   const [name = '', ...rest] = assignment.task.command;
   const program = await programOf(name, folder.work, environment['PATH'] ?? searchPath());
   const { disk } = limitsOf(assignment.contract, host.processLimit, host.enforcement);
-  return { command: [program, ...rest], environment, folder, largestFile: disk };
+  const group = host.groups?.of(assignment.executionId);
+  const { memory, cpu } = assignment.contract;
+  await group?.create({ memory, cpu, processes: host.processLimit, hardCpu: host.hardCpu });
+  return { command: [program, ...rest], environment, folder, largestFile: disk, group };
 };

@@ -1,12 +1,14 @@
 import { stat } from 'node:fs/promises';
 import type { Assignment, DesiredState } from '#contracts';
 import type { Millis } from '#kernel';
+import type { GroupUsage } from '../cgroup/control-group.js';
 import { ProgressReporter } from '../logs/progress-reporter.js';
 import { ProgressWatch } from '../logs/progress-watch.js';
 import { lastLines } from '../logs/read-range.js';
 import { DiskWatch } from '../metering/disk-watch.js';
 import type { Meter } from '../metering/meter.js';
 import { memoryTogether } from '../metering/shared-memory.js';
+import type { ExitRecord } from '../runner/supervisor.js';
 import { oomKills } from '../runner/oom.js';
 import { classifyExit } from '../runner/outcome.js';
 import { isAlive } from '../runner/process-identity.js';
@@ -16,7 +18,7 @@ import type { TaskProcess } from '../runner/task-process.js';
 import { failure } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
-import { exceeded, limitsOf } from './limits.js';
+import { exceeded, limitsOf, outOfMemory } from './limits.js';
 import type { Limits } from './limits.js';
 import { RunTimeout } from './run-timeout.js';
 
@@ -93,7 +95,9 @@ export class Run {
     await disk.look();
     await progress.finish();
     reporter.flush();
-    return { ending: await this.ending(), endedAt };
+    const ending = await this.ending();
+    await process.dispose();
+    return { ending, endedAt };
   }
 
   /** Ends the task; the first reason counts. */
@@ -139,7 +143,7 @@ export class Run {
   private holdOn(): void {
     if (!isAlive(this.of.process.identity)) return;
     if (this.times.pausedSince !== undefined) return void this.of.process.pause();
-    this.of.process.resume();
+    void this.of.process.resume();
     this.timeout.set();
   }
 
@@ -159,7 +163,7 @@ export class Run {
     this.timeout.set();
     this.inTurn(async () => {
       await saved;
-      this.of.process.resume();
+      await this.of.process.resume();
       this.report('resume');
     });
   }
@@ -199,15 +203,25 @@ export class Run {
   private async ending(): Promise<Ending> {
     const exit = await this.of.process.exitRecord();
     const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES);
-    const cpuSeconds = exit?.cpuSeconds ?? 0;
+    const counted = this.of.process.counted();
+    this.of.meter.sawMemory(counted?.peakMemory ?? 0);
+    const cpuSeconds = Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0);
     if (this.stopFailure) {
-      const stopped = { ...this.stopFailure, diagnostics: { stderr: stderrTail, ...this.stopFailure.diagnostics } };
-      return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: stopped };
+      return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(this.stopFailure, stderrTail) };
     }
+    const killed = this.killedByKernel(exit, counted);
+    if (killed) return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(killed, stderrTail) };
     if (!exit) return { cpuSeconds, failure: this.unexplained(stderrTail) };
     const quota = this.limits.disk !== undefined;
     const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
     return { exitCode: exit.code, cpuSeconds, ...(found && { failure: found }) };
+  }
+
+  /** A child that the kernel ended, and the task got over, is no failure of the task. */
+  private killedByKernel(exit: ExitRecord | undefined, counted: GroupUsage | undefined): Failure | undefined {
+    if (!counted || counted.oomKills === 0 || exit?.code === 0) return undefined;
+    const { memory } = this.of.assignment.contract;
+    return outOfMemory(counted.peakMemory ?? memory, memory, { enforcedBy: 'cgroup' });
   }
 
   private unexplained(stderr: readonly string[]): Failure {
@@ -218,5 +232,10 @@ export class Run {
         });
   }
 }
+
+const withStderr = (failed: Failure, stderr: readonly string[]): Failure => ({
+  ...failed,
+  diagnostics: { stderr, ...failed.diagnostics },
+});
 
 const timedOut = (seconds: number): Failure => failure('timeout', 'run-timeout', `timed out after ${seconds} s`);

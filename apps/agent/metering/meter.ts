@@ -39,6 +39,10 @@ export class Meter {
     return resident;
   }
 
+  sawMemory(bytes: number): void {
+    this.memory = Math.max(this.memory, bytes);
+  }
+
   sawDisk(bytes: number): void {
     this.disk = Math.max(this.disk, bytes);
   }

@@ -6,14 +6,20 @@
  * The task itself gets a largest size of a file, leaves no core dump, and is what the kernel ends first when the machine runs
  * out of memory: before the supervisor, the agent and all that is not a task.
  *
- * Arguments: the exit file, the mark in KiB, the largest file in blocks of 512 bytes or nothing, then the command.
+ * Where there is a control group the task enters it before anything of it runs; the supervisor stays outside, so that it can
+ * tell of a task whose whole group was ended.
+ *
+ * Arguments: the exit file, the mark in KiB, the largest file in blocks of 512 bytes or nothing, the file that lets into
+ * the group or nothing, then the command.
  */
 export const SUPERVISOR = `trap : HUP INT QUIT TERM
 exit_file=$1
 largest=$3
+group=$4
 ulimit -m "$2" 2>/dev/null
-shift 3
+shift 4
 (
+  [ -z "$group" ] || echo 0 > "$group" || exit 125
   ulimit -S -c 0 2>/dev/null
   [ -z "$largest" ] || ulimit -f "$largest"
   { echo 500 > /proc/self/oom_score_adj; } 2>/dev/null

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Timers } from '#kernel';
+import type { ControlGroup, GroupUsage } from '../cgroup/control-group.js';
 import { wait, within } from '../client/wait.js';
 import { identityOf, isAlive, isReused } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
@@ -26,6 +27,8 @@ export interface Launch {
   readonly folder: TaskFolder;
   /** Bytes of one file that the task may write at most. */
   readonly largestFile: number | undefined;
+  /** The control group that the task enters. */
+  readonly group: ControlGroup | undefined;
 }
 
 /** The unit of a shell's limit of file sizes, by POSIX. */
@@ -45,6 +48,7 @@ export class TaskProcess {
     readonly exited: Promise<void>,
     private readonly folder: TaskFolder,
     private readonly timers: Timers,
+    private readonly group: ControlGroup | undefined,
   ) {
     this.isMarked = marksOf(folder);
     this.mark = limitMark(folder);
@@ -52,7 +56,7 @@ export class TaskProcess {
 
   /** Starts a command in the task's folder, output going straight to its files. `begun` is called at the first moment. */
   static async start(
-    { command, environment, folder, largestFile }: Launch,
+    { command, environment, folder, largestFile, group }: Launch,
     timers: Timers,
     begun: (pid: number) => void,
   ): Promise<TaskProcess> {
@@ -60,8 +64,8 @@ export class TaskProcess {
     const stderr = openSync(folder.stderr, 'a', 0o600);
     try {
       const blocks = largestFile === undefined ? '' : String(Math.ceil(largestFile / LIMIT_BLOCK));
-      const supervised = [SUPERVISOR, 'escalon-task', folder.exit, String(limitMark(folder)), blocks, ...command];
-      const child = spawn('/bin/sh', ['-c', ...supervised], {
+      const limits = [String(limitMark(folder)), blocks, group?.door ?? ''];
+      const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', folder.exit, ...limits, ...command], {
         cwd: folder.work,
         env: environment,
         detached: true,
@@ -73,7 +77,7 @@ export class TaskProcess {
       await once(child, 'spawn');
       const exited = once(child, 'exit').then(() => undefined);
       child.unref();
-      return new TaskProcess(identity, exited, folder, timers);
+      return new TaskProcess(identity, exited, folder, timers, group);
     } finally {
       closeSync(stdout);
       closeSync(stderr);
@@ -81,11 +85,11 @@ export class TaskProcess {
   }
 
   /** Takes back a process that an earlier agent started. Its parent is gone, so its end has to be looked for. */
-  static adopt(identity: ProcessIdentity, folder: TaskFolder, timers: Timers): TaskProcess {
+  static adopt(identity: ProcessIdentity, folder: TaskFolder, timers: Timers, group?: ControlGroup): TaskProcess {
     const gone = async (): Promise<void> => {
       while (isAlive(identity)) await wait(timers, ADOPTED_POLL);
     };
-    return new TaskProcess(identity, gone(), folder, timers);
+    return new TaskProcess(identity, gone(), folder, timers, group);
   }
 
   /** The process that carries the task's mark and leads its group, if one is running: what a crash left unrecorded. */
@@ -105,18 +109,30 @@ export class TaskProcess {
     return this.treeIn(table, (each) => mark(each) === this.mark);
   }
 
-  /** Stops every process where it stands; resolves when a look finds none that moves. */
+  /**
+   * Stops every process where it stands; resolves when a look finds none that moves. One that was told to and waits within the
+   * kernel stands too: it stops before it does anything else, and a parent that waits for its child to become another
+   * program (vfork) does so for as long as that child is stopped.
+   */
   async pause(): Promise<void> {
-    if (!this.ending) this.signalGroup('SIGSTOP');
-    for (let round = 0; round < STOP_ROUNDS && !this.ending; round += 1) {
-      const moving = this.members().filter((process) => !isStopped(process));
+    if (this.isEnding()) return;
+    if (this.group) return this.group.freeze();
+    this.signalGroup('SIGSTOP');
+    const told = new Set<number>();
+    const stands = (each: ProcessInfo): boolean => isStopped(each) || (each.state === 'D' && told.has(each.pid));
+    for (let round = 0; round < STOP_ROUNDS && !this.isEnding(); round += 1) {
+      const moving = this.members().filter((each) => !stands(each));
       if (moving.length === 0) return;
-      for (const { pid } of moving) send(pid, 'SIGSTOP');
+      for (const { pid } of moving) {
+        send(pid, 'SIGSTOP');
+        told.add(pid);
+      }
       await wait(this.timers, 10);
     }
   }
 
-  resume(): void {
+  async resume(): Promise<void> {
+    await this.group?.thaw();
     for (const { pid } of this.members()) send(pid, 'SIGCONT');
   }
 
@@ -125,6 +141,7 @@ export class TaskProcess {
     this.ending = true;
     const members = this.members();
     for (const signal of ['SIGTERM', 'SIGCONT'] as const) for (const { pid } of members) send(pid, signal);
+    await this.group?.thaw();
     const late = new AbortController();
     await within(this.timers, grace, this.allGone(late.signal));
     late.abort();
@@ -135,6 +152,7 @@ export class TaskProcess {
   /** Kills all at once. The supervisor comes last: it is to write first how the task ended. */
   async kill(): Promise<void> {
     this.ending = true;
+    await this.group?.kill();
     for (let round = 0; round < KILL_ROUNDS; round += 1) {
       const others = this.members().filter(({ pid }) => pid !== this.identity.pid);
       if (others.length === 0) break;
@@ -149,6 +167,7 @@ export class TaskProcess {
   /** Kills whatever of the task is left, also what fled from its group, until a look finds nothing. */
   async sweep(): Promise<void> {
     this.ending = true;
+    await this.group?.kill();
     for (let round = 0; round < KILL_ROUNDS; round += 1) {
       this.signalGroup('SIGKILL');
       const left = this.members();
@@ -158,9 +177,23 @@ export class TaskProcess {
     }
   }
 
+  /** What the kernel counted for the task; undefined without a control group. */
+  counted(): GroupUsage | undefined {
+    return this.group?.usage();
+  }
+
+  /** Puts the control group away, once all is over. */
+  async dispose(): Promise<void> {
+    await this.group?.remove();
+  }
+
   private async allGone(late: AbortSignal): Promise<void> {
     await this.exited;
     while (!late.aborted && this.members().length > 0) await wait(this.timers, 100, late);
+  }
+
+  private isEnding(): boolean {
+    return this.ending;
   }
 
   private members(): ProcessInfo[] {

@@ -1,0 +1,21 @@
+import type { Artifact, Report } from '#contracts';
+import { ranFor } from '../journal/entry.js';
+import type { JournalEntry } from '../journal/entry.js';
+import { consumptionOf } from '../metering/meter.js';
+import type { Measured } from '../metering/meter.js';
+import type { Failure } from './ending.js';
+
+/** What is told of an execution's end, made of what the journal knows of it. */
+export const lastReport = (
+  entry: JournalEntry,
+  measured: Measured,
+  failed: Failure | undefined,
+  artifacts: readonly Artifact[],
+): Report => {
+  const { executionId, fencingToken, contract } = entry.assignment;
+  const { exitCode, cpuSeconds = 0 } = entry.ending ?? {};
+  const consumption = consumptionOf(measured, ranFor(entry) / 1000, cpuSeconds, contract.gpus);
+  const common = { executionId, fencingToken, artifacts, consumption };
+  if (!failed) return { type: 'succeed', ...common, exitCode: exitCode ?? 0 };
+  return { type: 'fail', ...common, ...failed, ...(exitCode !== undefined && { exitCode }) };
+};
