@@ -60,7 +60,7 @@ export { matchingNodes, stillMatches, targetChange } from './targets.js';
 export type { Matching, TargetChange } from './targets.js';
 export { PROFILE_NAMES, profileOf, PROFILES, WEIGHTS_VERSION } from './scores/profiles.js';
 export type { ChosenProfile, Profile, ProfileName, Strategy } from './scores/profiles.js';
-export { isPresentVersion } from './versions.js';
+export { isPresentAlgorithm, isPresentVersion } from './versions.js';
 export { weightedScore } from './scores/score.js';
 export { formatBytes, formatSeconds } from './units.js';
 export { isTimeZone } from './windows/zone.js';

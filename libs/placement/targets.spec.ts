@@ -183,7 +183,7 @@ describe('the change of a job’s nodes', () => {
 
   it('S-05 a node that comes back before what it held has ended is given its part again', () => {
     const world = jobOn('daemon', ['a', 'b', 'c'], 3);
-    const data = { evaluationId: 'e', position: '0', added: [], removed: [1], at: second(1) };
+    const data = { evaluationId: 'e', position: '0', algorithm: '1', added: [], removed: [1], at: second(1) };
     world.onJob('j', { type: 'TargetsChanged', data });
     expect(changeOf(world)).toEqual({ added: ['b'], removed: [] });
   });

@@ -155,6 +155,7 @@ export const aTargetChange = (
   type: 'ChangeTargets',
   evaluationId: 'evaluation-1',
   position: '0',
+  algorithm: '1',
   added,
   removed: [],
   at: second(at),

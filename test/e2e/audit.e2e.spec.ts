@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MemoryEventStore, MemoryLog } from '#event-store';
 import type { RecordedEvent } from '#event-store';
-import { decisionPoints, verifyDecision } from '#scheduling';
+import { decisionPoints, verifyPoint } from '#scheduling';
 import type { Verdict } from '#scheduling';
 import { eventually, TestSystem, wholeLog } from '../system/index.js';
 import type { RawEvent } from '../system/index.js';
@@ -128,7 +128,7 @@ describe('the audit of a real system', () => {
     }
     const verdicts: Verdict[] = [];
     const store = new MemoryEventStore({ log: copy });
-    for await (const point of decisionPoints(store, {})) verdicts.push(verifyDecision(point));
+    for await (const point of decisionPoints(store, {})) verdicts.push(verifyPoint(point));
     expect(verdicts).toHaveLength(decisions().length);
     const wrong = verdicts.filter(({ kind }) => kind !== 'verified');
     const differences = [{ path: '/winner', recorded: 'lab-z', derived: chosen.data.winner }];

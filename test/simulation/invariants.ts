@@ -5,8 +5,8 @@ import { fold } from '#kernel';
 import type { Instant } from '#kernel';
 import { freeCapacity, nodeDecider } from '#nodes';
 import type { NodeEvent } from '#nodes';
-import { DecisionWalk, verifyDecision } from '#scheduling';
-import type { DecisionPoint } from '#scheduling';
+import { DecisionWalk, isOfDecision, verifyPoint } from '#scheduling';
+import type { DerivationPoint } from '#scheduling';
 import type { Observed } from './observed.js';
 
 /* What must hold of a log when all has come to rest, whatever happened. Each answers what does not hold. */
@@ -123,10 +123,10 @@ const forgotten = (jobs: ReadonlyMap<string, JobState>, observed: Observed): str
 const notDerived = (log: readonly RecordedEvent[]): string[] => {
   const walk = new DecisionWalk(undefined, log.length);
   const wrong: string[] = [];
-  const judge = (point: DecisionPoint): void => {
-    const { jobId, decision } = point.recorded;
-    const verdict = verifyDecision(point);
-    const what = `decision ${String(decision.number)} of ${jobId} does not derive`;
+  const judge = (point: DerivationPoint): void => {
+    const verdict = verifyPoint(point);
+    const made = isOfDecision(point) ? `decision ${String(point.recorded.decision.number)}` : 'a change of nodes';
+    const what = `${made} of ${point.recorded.jobId} does not derive`;
     if (verdict.kind !== 'verified') wrong.push(`${what}: ${JSON.stringify(verdict)}`);
   };
   for (const event of log) for (const point of walk.push(event)) judge(point);

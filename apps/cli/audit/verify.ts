@@ -31,5 +31,6 @@ const differenceText = ({ jobId, number, position, differences, more }: Differin
     ({ path, recorded, derived }) => `  ${path || '/'}: ${JSON.stringify(recorded)} → ${JSON.stringify(derived)}\n`,
   );
   const rest = more > 0 ? `  and ${more} more\n` : '';
-  return `decision ${number} of ${jobId}, at position ${position}: recorded → derived\n${lines.join('')}${rest}`;
+  const what = number === null ? 'the change of nodes' : `decision ${number}`;
+  return `${what} of ${jobId}, at position ${position}: recorded → derived\n${lines.join('')}${rest}`;
 };

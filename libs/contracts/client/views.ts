@@ -119,16 +119,18 @@ export type AuditMessage<Found, Summary> =
   | { readonly kind: 'found'; readonly found: Found }
   | { readonly kind: 'end'; readonly summary: Summary };
 
-/** A decision whose record and derivation are not the same; `path` is a JSON pointer into the decision. */
+/** A decision whose record and derivation are not the same; `path` is a JSON pointer into it. */
 export interface DifferingDecision {
   readonly jobId: string;
-  readonly number: number;
+  /** Null for a change of the nodes that a job runs on, which has no number. */
+  readonly number: number | null;
   readonly position: string;
   readonly differences: readonly { readonly path: string; readonly recorded: unknown; readonly derived: unknown }[];
   /** Differences beyond those listed. */
   readonly more: number;
 }
 
+/** Decisions, and changes of the nodes that a job runs on. */
 export interface VerificationSummary {
   readonly verified: number;
   readonly otherVersion: number;

@@ -97,6 +97,8 @@ export interface ChangeTargets {
   readonly type: 'ChangeTargets';
   readonly evaluationId: string;
   readonly position: string;
+  /** By which version of placement the nodes were matched. */
+  readonly algorithm: string;
   /** Node ids. New ones get their partitions in this order. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -150,7 +152,7 @@ export interface PlannedPlacement {
 }
 
 /** What `ChangeTargets` says. */
-export type PlannedTargets = Pick<ChangeTargets, 'evaluationId' | 'position' | 'added' | 'removed'>;
+export type PlannedTargets = Pick<ChangeTargets, 'evaluationId' | 'position' | 'algorithm' | 'added' | 'removed'>;
 
 /** What `StopExecution` says of one execution. */
 export type PlannedStop = Pick<StopExecution, 'executionId' | 'cause' | 'reason'>;

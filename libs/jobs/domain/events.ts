@@ -98,13 +98,15 @@ export interface Target {
 /**
  * Which nodes a job with targets runs on: once for `ops`, whenever the nodes that match change for `daemon`. A node keeps its
  * partition's number for ever, also when it leaves and comes back. `position` (decimal text) is how far the cluster was
- * folded, and `at` the time as of which the nodes were matched: enough to derive the change again from the log.
+ * folded, `at` the time as of which the nodes were matched, and `algorithm` by what: enough to derive the change again from
+ * the log.
  */
 export interface TargetsChanged {
   readonly type: 'TargetsChanged';
   readonly data: {
     readonly evaluationId: string;
     readonly position: string;
+    readonly algorithm: string;
     readonly added: readonly Target[];
     /** Partitions. What is live of one is asked to stop, and it is not placed again. */
     readonly removed: readonly number[];

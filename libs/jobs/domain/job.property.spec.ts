@@ -145,6 +145,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         type: 'ChangeTargets',
         evaluationId: 'e',
         position: '7',
+        algorithm: '1',
         added: added.filter((nodeId) => !removed.includes(nodeId)),
         removed,
         at: second(at),
@@ -308,7 +309,7 @@ describe('whatever happens to a job', () => {
       if (!failing) return;
       // A plan may give the job up as well: `end` says what FailJob does.
       const given = failing.command.type === 'RecordPlan' && failing.command.end ? 'FailJob' : failing.command.type;
-      expect(['FailJob', 'TimeOutJob']).toContain(given);
+      expect(['FailJob', 'TimeOutJob', 'RecordPlan']).toContain(given);
     });
   });
 
@@ -320,7 +321,7 @@ describe('whatever happens to a job', () => {
       if (!open) expect(state.ended).toBeDefined();
       if (state.ended === 'completed') expect(new Set(states)).toEqual(new Set(['done']));
       const ends = taken.find(({ events }) => events.some(({ type }) => JOB_ENDS.includes(type)));
-      if (!ends || ['FailJob', 'TimeOutJob', 'CancelJob'].includes(ends.command.type)) return;
+      if (!ends || ['FailJob', 'TimeOutJob', 'CancelJob', 'RecordPlan'].includes(ends.command.type)) return;
       if (state.ended === 'failed') expect(states).toContain('failed');
     });
   });

@@ -15,7 +15,7 @@ const NO_LONGER_MATCHES = 'the job may not or cannot run on this node any more';
  * first: it runs on the nodes that matched then.
  */
 export const changeTargets = (command: ChangeTargets, job: JobState): Decision<JobEvent> => {
-  const { type: _type, evaluationId, position, at } = command;
+  const { evaluationId, position, algorithm, at } = command;
   if (job.ended) {
     return reject('JOB_TERMINAL', `the job is ${jobStateName(job)} already`, { state: jobStateName(job) });
   }
@@ -25,7 +25,7 @@ export const changeTargets = (command: ChangeTargets, job: JobState): Decision<J
   const removed = removedBy(job, command.removed);
   const added = addedBy(job, command.added);
   if (removed.length === 0 && added.length === 0) return accept();
-  const changed: JobEvent = { type: 'TargetsChanged', data: { evaluationId, position, added, removed, at } };
+  const changed: JobEvent = { type: 'TargetsChanged', data: { evaluationId, position, algorithm, added, removed, at } };
   return accept(changed, ...stopsOf(job, removed, at));
 };
 

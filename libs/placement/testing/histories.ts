@@ -144,6 +144,7 @@ const STEPS: Some<Step> = [
       data: {
         evaluationId: 'e',
         position: '0',
+        algorithm: '1',
         added: any % 4 === 3 ? [] : [{ partition: any % 3, nodeId: `n${any % 2}` }],
         removed: any % 3 === 2 ? [any % 2] : [],
         at,

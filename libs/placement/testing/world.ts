@@ -82,7 +82,7 @@ export class World {
   /** Gives the job these nodes, each with its partition from 0. */
   targets(jobId: string, nodeIds: readonly string[]): void {
     const added = nodeIds.map((nodeId, partition) => ({ partition, nodeId }));
-    const data = { evaluationId: 'evaluation', position: '0', added, removed: [], at: second(0) };
+    const data = { evaluationId: 'evaluation', position: '0', algorithm: '1', added, removed: [], at: second(0) };
     this.onJob(jobId, { type: 'TargetsChanged', data });
   }
 

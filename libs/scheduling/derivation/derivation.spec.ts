@@ -1,27 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventStore } from '#event-store';
-import type { Decision, Weights } from '#jobs';
-import { applyEvent, assume, decide, emptyCluster, requestOf } from '#placement';
-import type { AssumedReservation, ClusterEvent, ClusterState } from '#placement';
+import type { Decision, PlacementDecided, TargetsChanged, Weights } from '#jobs';
+import { ALGORITHM, applyEvent, assume, decide, emptyCluster, requestOf, targetChange } from '#placement';
+import type { AssumedReservation, ClusterEvent, ClusterJob, ClusterState } from '#placement';
 import { World } from '#placement/testing';
 import { second } from '#testing';
 import { decisionPoints, pointsOf } from './points.js';
-import { verifyDecision } from './verify.js';
+import { verifyPoint } from './verify.js';
 import type { Verdict } from './verify.js';
-import { DecisionWalk } from './walk.js';
-import type { DecisionPoint } from './walk.js';
+import { DecisionWalk, isOfDecision } from './walk.js';
+import type { DerivationPoint } from './walk.js';
 import { withOtherWeights } from './what-if.js';
 
 /** A decision that was made but is not recorded yet, and the claim that has to come true first. */
 interface Open {
   readonly jobId: string;
-  readonly decision: Decision;
+  readonly event: PlacementDecided | TargetsChanged;
   claim: AssumedReservation | undefined;
 }
 
 /** What happens next; the number picks among what there is. */
-type Step = readonly ['node' | 'decide' | 'claim' | 'record' | 'end' | 'cordon', number];
+type Step = readonly ['node' | 'decide' | 'claim' | 'record' | 'end' | 'cordon' | 'match', number];
 
 /** A log in which decisions overlap as with one busy scheduler: made, claimed and recorded at different times. */
 class Histories extends World {
@@ -41,6 +41,7 @@ class Histories extends World {
       this.node(name, { inventory: { cpu: 2 + (pick % 7), memory: (1 + (pick % 5)) * 2 ** 30 } });
     }
     if (what === 'cordon') this.cordon(pick);
+    if (what === 'match') this.daemon(pick);
     if (what === 'decide') this.make(pick);
     if (what === 'claim') this.claim(this.open[pick % Math.max(1, this.open.length)]);
     if (what === 'record' && this.open.length > 0) this.settle(pick % this.open.length);
@@ -50,18 +51,52 @@ class Histories extends World {
   private cordon(pick: number): void {
     const nodes = [...this.cluster.nodes.keys()];
     const node = nodes[pick % Math.max(1, nodes.length)];
-    if (node !== undefined) this.onNode(node, { type: 'NodeCordoned', data: { reason: 'x', at: second(1) } });
+    if (node === undefined) return;
+    const cordoned = this.cluster.nodes.get(node)?.cordon !== undefined;
+    if (cordoned) this.onNode(node, { type: 'NodeUncordoned', data: { at: second(1) } });
+    else this.onNode(node, { type: 'NodeCordoned', data: { reason: 'x', at: second(1) } });
+  }
+
+  /** One of two daemons gets and loses nodes, or has a part placed on its own; nothing of it is made meanwhile. */
+  private daemon(pick: number): void {
+    const jobId = `d${String(pick % 2)}`;
+    if (!this.cluster.jobs.has(jobId)) this.job(jobId, { type: 'daemon' });
+    const job = this.cluster.jobs.get(jobId);
+    if (!job || this.open.some((one) => one.jobId === jobId)) return;
+    this.made += 1;
+    const change = targetChange(job, this.cluster, this.made * 1000);
+    if (change.added.length + change.removed.length === 0) return this.part(job, pick);
+    const known = job.partitions.map(({ target }) => target);
+    const fresh = change.added.filter((nodeId) => !known.includes(nodeId));
+    const added = change.added.map((nodeId) => ({
+      nodeId,
+      partition: fresh.includes(nodeId) ? known.length + fresh.indexOf(nodeId) : known.indexOf(nodeId),
+    }));
+    const removed = known.flatMap((nodeId = '', index) => (change.removed.includes(nodeId) ? [index] : []));
+    const position = String(this.cluster.position);
+    const data = { evaluationId: 'e', position, algorithm: ALGORITHM, added, removed, at: second(this.made) };
+    this.open.push({ jobId, event: { type: 'TargetsChanged', data }, claim: undefined });
+  }
+
+  private part({ id, partitions }: ClusterJob, pick: number): void {
+    const waiting = partitions.flatMap(({ state }, index) => (state === 'waiting' ? [index] : []));
+    const partition = waiting[pick % Math.max(1, waiting.length)];
+    if (partition !== undefined) this.decideFor(id, partition);
   }
 
   private make(pick: number): void {
     this.made += 1;
     const jobId = `j${String(this.made)}`;
     this.job(jobId, { resources: { cpu: 1 + (pick % 3), memory: (pick % 4) * 2 ** 28, disk: 0, ioSlots: 0 } });
-    const placement = this.decide(jobId, second(this.made));
-    const { nodeId, contract } = placement;
-    const claim = contract && { executionId: `${jobId}.1`, nodeId: nodeId ?? '', jobId, project: 'demo', contract };
+    this.decideFor(jobId, 0);
+  }
+
+  private decideFor(jobId: string, partition: number): void {
+    const { decision, nodeId = '', contract } = this.decide(jobId, second(this.made), partition);
+    const executionId = `${jobId}.${String(this.made)}`;
+    const claim = contract && { executionId, nodeId, jobId, project: 'demo', contract };
     if (claim) assume(this.cluster, claim);
-    this.open.push({ jobId, decision: placement.decision, claim });
+    this.open.push({ jobId, event: { type: 'PlacementDecided', data: decision }, claim });
   }
 
   private claim(one: Open | undefined): void {
@@ -77,10 +112,10 @@ class Histories extends World {
   private settle(index: number): void {
     const [one] = this.open.splice(index, 1);
     if (!one) return;
-    const needed = new Set(one.decision.assumed);
-    for (const other of this.open) if (needed.has(`${other.jobId}.1`)) this.claim(other);
+    const needed = new Set(one.event.type === 'PlacementDecided' ? one.event.data.assumed : []);
+    for (const other of this.open) if (needed.has(other.claim?.executionId ?? '')) this.claim(other);
     this.claim(one);
-    this.onJob(one.jobId, { type: 'PlacementDecided', data: one.decision });
+    this.onJob(one.jobId, one.event);
   }
 
   private finish(pick: number): void {
@@ -94,6 +129,14 @@ const steps = fc.array(
   { minLength: 10, maxLength: 80 },
 );
 
+const stepsWithDaemons = fc.array(
+  fc.tuple(
+    fc.constantFrom<Step[0][]>('node', 'decide', 'claim', 'record', 'record', 'cordon', 'match', 'match', 'match'),
+    fc.nat(99),
+  ),
+  { minLength: 10, maxLength: 80, size: 'max' },
+);
+
 const storeOf = (events: readonly ClusterEvent[]): EventStore => {
   async function* all({ upTo }: { upTo?: bigint } = {}) {
     await Promise.resolve();
@@ -105,10 +148,12 @@ const storeOf = (events: readonly ClusterEvent[]): EventStore => {
   return { readAll: all, readStream: one } as unknown as EventStore;
 };
 
+const DERIVED = new Set(['PlacementDecided', 'TargetsChanged']);
+
 const decisionsIn = (events: readonly ClusterEvent[]): ClusterEvent[] =>
   events.filter(({ type }) => type === 'PlacementDecided');
 
-const visit = async (points: AsyncIterable<DecisionPoint>, look: (point: DecisionPoint) => unknown) => {
+const visit = async (points: AsyncIterable<DerivationPoint>, look: (point: DerivationPoint) => unknown) => {
   const seen: [string, unknown][] = [];
   for await (const point of points) seen.push([point.recorded.jobId, look(point)]);
   return new Map(seen.sort(([left], [right]) => (left < right ? -1 : 1)));
@@ -145,7 +190,7 @@ describe('deriving decisions again', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
         const events = new Histories().history(taken);
-        const verdicts = await visit(decisionPoints(storeOf(events), {}), verifyDecision);
+        const verdicts = await visit(decisionPoints(storeOf(events), {}), verifyPoint);
         expect(verdicts.size).toBe(decisionsIn(events).length);
         decisions += verdicts.size;
         expect([...verdicts.values()].filter((verdict) => (verdict as Verdict).kind !== 'verified')).toEqual([]);
@@ -155,6 +200,29 @@ describe('deriving decisions again', () => {
     expect(decisions).toBeGreaterThan(10_000);
   });
 
+  it('S-05 A-92 the changes of a daemon’s nodes come out the same, and so do decisions for one node', async () => {
+    const counts = { targets: 0, parts: 0 };
+    await fc.assert(
+      fc.asyncProperty(stepsWithDaemons, async (taken) => {
+        const events = new Histories().history(taken);
+        const wrong: unknown[] = [];
+        let seen = 0;
+        for await (const point of decisionPoints(storeOf(events), {})) {
+          const verdict = verifyPoint(point);
+          seen += 1;
+          if (!isOfDecision(point)) counts.targets += 1;
+          else if (point.recorded.decision.target !== undefined) counts.parts += 1;
+          if (verdict.kind !== 'verified') wrong.push(verdict);
+        }
+        expect(wrong).toEqual([]);
+        expect(seen).toBe(events.filter(({ type }) => DERIVED.has(type)).length);
+      }),
+      { numRuns: 300 },
+    );
+    expect(counts.targets).toBeGreaterThan(200);
+    expect(counts.parts).toBeGreaterThan(100);
+  });
+
   it('A-21 one recorded after the window is not lost: a second reading derives it', async () => {
     let late = 0;
     await fc.assert(
@@ -162,7 +230,7 @@ describe('deriving decisions again', () => {
         const events = new Histories().history(taken);
         const walk = new DecisionWalk(undefined, window);
         const verdicts: unknown[] = [];
-        const judge = (point: DecisionPoint): void => void verdicts.push(verifyDecision(point).kind);
+        const judge = (point: DerivationPoint): void => void verdicts.push(verifyPoint(point).kind);
         for (const event of events) for (const point of walk.push(event)) judge(point);
         for (const point of walk.end()) judge(point);
         for await (const point of pointsOf(storeOf(events), walk.late)) judge(point);
@@ -181,7 +249,7 @@ describe('deriving decisions again', () => {
         const events = new Histories().history(taken);
         const outcomes = await visit(
           decisionPoints(storeOf(events), {}),
-          (point) => withOtherWeights(point, { weights: WEIGHTS }).kind,
+          (point) => isOfDecision(point) && withOtherWeights(point, { weights: WEIGHTS }).kind,
         );
         const listed = [...outcomes].flatMap(([jobId, kind]) => (kind === 'changed' ? [jobId] : []));
         expect(listed.sort()).toEqual(changedNaively(events, WEIGHTS).sort());
@@ -213,7 +281,7 @@ describe('a record that was tampered with', () => {
       const decision = event.data as Decision;
       return { ...event, data: { ...decision, ...change(decision) } };
     });
-    const verdicts = await visit(decisionPoints(storeOf(events), {}), verifyDecision);
+    const verdicts = await visit(decisionPoints(storeOf(events), {}), verifyPoint);
     expect(verdicts.get('j2')).toEqual({ kind: 'verified' });
     return [verdicts.get('j1')];
   };
@@ -247,7 +315,7 @@ describe('a record that was tampered with', () => {
         const decision = event.data as Decision;
         return { ...event, data: { ...decision, ranking: change(decision.ranking) } };
       });
-      return [...(await visit(decisionPoints(storeOf(events), {}), verifyDecision)).values()];
+      return [...(await visit(decisionPoints(storeOf(events), {}), verifyPoint)).values()];
     };
     expect(await kept((ranking) => [...ranking, ...ranking.slice(1)])).toEqual([{ kind: 'verified' }]);
     expect(await kept((ranking) => ranking.slice(0, 3))).toMatchObject([
@@ -260,6 +328,30 @@ describe('a record that was tampered with', () => {
     expect(await tampered(() => ({ versions, winner: 'n9' }))).toEqual([
       { kind: 'other-version', version: 'placement/0 profiles/1' },
     ]);
+  });
+});
+
+describe('a change of nodes that was tampered with', () => {
+  const changed = async (change: Partial<TargetsChanged['data']>): Promise<unknown[]> => {
+    const history = new Histories();
+    history.history([...[3, 4, 5].map((pick) => ['node', pick] as const), ['cordon', 1], ['match', 0], ['record', 0]]);
+    const events = history.events.map((event) =>
+      event.type === 'TargetsChanged' ? { ...event, data: { ...(event.data as object), ...change } } : event,
+    );
+    const verdicts: unknown[] = [];
+    for await (const point of decisionPoints(storeOf(events), {})) verdicts.push(verifyPoint(point));
+    return verdicts;
+  };
+
+  it('S-04 A-88 is found, with the place and both values', async () => {
+    expect(await changed({})).toEqual([{ kind: 'verified' }]);
+    expect(await changed({ added: [{ partition: 0, nodeId: 'n0' }] })).toMatchObject([
+      { kind: 'differs', differences: [{ path: '/added/1', recorded: null, derived: { partition: 1, nodeId: 'n2' } }] },
+    ]);
+    expect(await changed({ removed: [0] })).toMatchObject([
+      { kind: 'differs', differences: [{ path: '/removed/0', recorded: 0, derived: null }] },
+    ]);
+    expect(await changed({ algorithm: 'placement/0' })).toEqual([{ kind: 'other-version', version: 'placement/0' }]);
   });
 });
 

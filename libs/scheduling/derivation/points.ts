@@ -2,8 +2,8 @@ import type { EventStore, RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX, jobStream } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
 import { PROJECT_STREAM_PREFIX } from '#projects';
-import { DecisionWalk, recordedDecision } from './walk.js';
-import type { DecisionPoint, RecordedDecision } from './walk.js';
+import { DecisionWalk, recordedBy } from './walk.js';
+import type { DerivationPoint, Recorded } from './walk.js';
 
 /** Which decisions, by the positions of their own events. */
 export interface DecisionRange {
@@ -21,7 +21,7 @@ const FILTER = { streamPrefixes: [JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT
 const LEDGERS = { streamPrefixes: [NODE_STREAM_PREFIX] };
 
 /**
- * Every decision of the range with the state that it was made from, in the order of the positions that they looked from. The
+ * Every decision, and every change of a job's nodes, of the range with the state that it was made from, in the order of the positions that they looked from. The
  * log is read once from its start, whatever the range, for the state is a fold of all of it; memory is what the cluster
  * takes. Decisions recorded unusually late are brought in a second reading.
  */
@@ -29,11 +29,10 @@ export async function* decisionPoints(
   store: EventStore,
   { jobId, after = -1n, upTo }: DecisionRange,
   seen: Seen = () => undefined,
-): AsyncGenerator<DecisionPoint> {
-  const wanted = ({ position }: RecordedDecision): boolean =>
-    position > after && (upTo === undefined || position <= upTo);
+): AsyncGenerator<DerivationPoint> {
+  const wanted = ({ position }: Recorded): boolean => position > after && (upTo === undefined || position <= upTo);
   if (jobId !== undefined) {
-    const known = (await decisionsOf(store, jobId)).filter(wanted);
+    const known = (await recordedOf(store, jobId)).filter(wanted);
     yield* pointsOf(store, known, seen);
     return;
   }
@@ -46,10 +45,10 @@ export async function* decisionPoints(
   yield* pointsOf(store, walk.late, seen);
 }
 
-const decisionsOf = async (store: EventStore, jobId: string): Promise<RecordedDecision[]> => {
-  const found: RecordedDecision[] = [];
+const recordedOf = async (store: EventStore, jobId: string): Promise<Recorded[]> => {
+  const found: Recorded[] = [];
   for await (const event of store.readStream(jobStream(jobId))) {
-    const recorded = recordedDecision(event);
+    const recorded = recordedBy(event);
     if (recorded) found.push(recorded);
   }
   return found;
@@ -58,9 +57,9 @@ const decisionsOf = async (store: EventStore, jobId: string): Promise<RecordedDe
 /** The same for decisions that are known beforehand; the log is read only as far as the last of them looked. */
 export async function* pointsOf(
   store: EventStore,
-  decisions: readonly RecordedDecision[],
+  decisions: readonly Recorded[],
   seen: Seen = () => undefined,
-): AsyncGenerator<DecisionPoint> {
+): AsyncGenerator<DerivationPoint> {
   if (decisions.length === 0) return;
   const walk = new DecisionWalk(() => false, 0);
   for (const recorded of decisions) walk.expect(recorded);
@@ -74,8 +73,8 @@ export async function* pointsOf(
 }
 
 /** An assumption came true, or the decision would not have been recorded: its claim follows in a node's stream. */
-async function* claimsOf(store: EventStore, decisions: readonly RecordedDecision[]): AsyncGenerator<RecordedEvent> {
-  const open = new Set(decisions.flatMap(({ decision }) => decision.assumed));
+async function* claimsOf(store: EventStore, decisions: readonly Recorded[]): AsyncGenerator<RecordedEvent> {
+  const open = new Set(decisions.flatMap((one) => ('decision' in one ? one.decision.assumed : [])));
   if (open.size === 0) return;
   for await (const event of store.readAll({ filter: LEDGERS })) {
     const { executionId = '' } = event.data as { executionId?: string };

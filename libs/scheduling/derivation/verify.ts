@@ -1,7 +1,9 @@
-import type { Decision } from '#jobs';
-import { RANKING_KEPT, decide, isPresentVersion } from '#placement';
-import type { PlacementRequest } from '#placement';
-import type { DecisionPoint } from './walk.js';
+import { toMillis } from '#kernel';
+import type { Decision, Target } from '#jobs';
+import { RANKING_KEPT, decide, isPresentAlgorithm, isPresentVersion, targetChange } from '#placement';
+import type { ClusterJob, PlacementRequest } from '#placement';
+import { isOfDecision } from './walk.js';
+import type { DecisionPoint, DerivationPoint, TargetsPoint } from './walk.js';
 
 /** A place of a decision (JSON pointer) at which the record and the derivation are not the same; absent on one side: null. */
 export interface Difference {
@@ -16,8 +18,33 @@ export type Verdict =
   | { readonly kind: 'other-version'; readonly version: string }
   | { readonly kind: 'differs'; readonly differences: readonly Difference[] };
 
-/** Makes the decision again from what it was made from, and compares the two, every value of them. */
-export const verifyDecision = (point: DecisionPoint): Verdict => {
+/** Makes again what was recorded from what it was made from, and compares the two, every value of them. */
+export const verifyPoint = (point: DerivationPoint): Verdict =>
+  isOfDecision(point) ? verifyDecision(point) : verifyTargets(point);
+
+/** The nodes that the job was to get and to lose are those that matching gives again. */
+const verifyTargets = ({ recorded, cluster, job }: TargetsPoint): Verdict => {
+  const { algorithm, added, removed, at } = recorded.targets;
+  if (!isPresentAlgorithm(algorithm)) return { kind: 'other-version', version: algorithm };
+  if (!job) return broken('', 'a change of nodes', `there was no job ${recorded.jobId} at its position`);
+  const change = targetChange(job, cluster, toMillis(at));
+  const derived = { added: numbered(job, change.added), removed: indexesOf(job, change.removed) };
+  return verdictOf(differencesOf({ added, removed }, derived));
+};
+
+/** A node that had a part before gets it again, and the others get the next numbers. */
+const numbered = ({ partitions }: ClusterJob, nodeIds: readonly string[]): Target[] => {
+  let next = partitions.length;
+  return nodeIds.map((nodeId) => {
+    const known = partitions.findIndex(({ target }) => target === nodeId);
+    return { partition: known < 0 ? next++ : known, nodeId };
+  });
+};
+
+const indexesOf = ({ partitions }: ClusterJob, nodeIds: readonly string[]): number[] =>
+  partitions.flatMap(({ target = '' }, index) => (nodeIds.includes(target) ? [index] : []));
+
+const verifyDecision = (point: DecisionPoint): Verdict => {
   const { decision } = point.recorded;
   const { algorithm, weights } = decision.versions;
   if (!isPresentVersion(decision.versions)) return { kind: 'other-version', version: `${algorithm} ${weights}` };
@@ -26,9 +53,11 @@ export const verifyDecision = (point: DecisionPoint): Verdict => {
   if (!point.request) return broken('', 'a decision', `there was no job ${point.recorded.jobId} at its position`);
   // Earlier records kept more of the ranking than is kept now; what was decided is the same.
   const recorded = { ...decision, ranking: decision.ranking.slice(0, RANKING_KEPT) };
-  const differences = differencesOf(recorded, deriveDecision(point, point.request));
-  return differences.length === 0 ? { kind: 'verified' } : { kind: 'differs', differences };
+  return verdictOf(differencesOf(recorded, deriveDecision(point, point.request)));
 };
+
+const verdictOf = (differences: readonly Difference[]): Verdict =>
+  differences.length === 0 ? { kind: 'verified' } : { kind: 'differs', differences };
 
 const broken = (path: string, recorded: unknown, derived: unknown): Verdict => ({
   kind: 'differs',
@@ -42,7 +71,7 @@ export const deriveDecision = ({ recorded, cluster }: DecisionPoint, request: Pl
 };
 
 /** By value, as JSON has them: the order of members means nothing. */
-export const differencesOf = (recorded: Decision, derived: Decision): Difference[] => [
+export const differencesOf = <Made extends object>(recorded: Made, derived: Made): Difference[] => [
   ...differing('', recorded, JSON.parse(JSON.stringify(derived))),
 ];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision } from '#jobs';
 import { decisionPoints } from '../derivation/points.js';
-import { verifyDecision } from '../derivation/verify.js';
+import { verifyPoint } from '../derivation/verify.js';
 import { aJobSpec } from '#testing';
 import { SchedulingWorld } from '../testing/scheduling-world.js';
 
@@ -89,7 +89,7 @@ describe('a part of a job that ran out of memory', () => {
     await fail(world, 0, SHORTAGE);
     await world.time.advanceAsync(11_000);
     const verdicts = [];
-    for await (const point of decisionPoints(world.store, {})) verdicts.push(verifyDecision(point).kind);
+    for await (const point of decisionPoints(world.store, {})) verdicts.push(verifyPoint(point).kind);
     expect(verdicts).toEqual(['verified', 'verified', 'verified']);
   });
 });

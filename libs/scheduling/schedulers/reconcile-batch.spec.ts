@@ -5,7 +5,7 @@ import type { ClusterJob } from '#placement';
 import { World } from '#placement/testing';
 import { aContract, second } from '#testing';
 import { DecisionWalk } from '../derivation/walk.js';
-import { verifyDecision } from '../derivation/verify.js';
+import { verifyPoint } from '../derivation/verify.js';
 import { isEmpty } from '../planner/plan.js';
 import type { Plan } from '../planner/plan.js';
 import { MOST_PER_PASS } from './place.js';
@@ -198,9 +198,9 @@ describe('what is missing of a batch job', () => {
 
 /** Of the decisions that were planned. A point is looked at before the walk goes on. */
 const verdicts = (world: World): unknown[] => {
-  const walk = new DecisionWalk(({ decision }) => decision.evaluationId === 'planned', Infinity);
+  const walk = new DecisionWalk((one) => 'decision' in one && one.decision.evaluationId === 'planned', Infinity);
   const found: unknown[] = [];
-  for (const event of world.events) for (const point of walk.push(event)) found.push(verifyDecision(point));
-  for (const point of walk.end()) found.push(verifyDecision(point));
+  for (const event of world.events) for (const point of walk.push(event)) found.push(verifyPoint(point));
+  for (const point of walk.end()) found.push(verifyPoint(point));
   return found;
 };

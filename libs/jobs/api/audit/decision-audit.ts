@@ -5,7 +5,7 @@ import type { Clock, Millis, Timers } from '#kernel';
 import { ProblemException } from '#platform/http';
 import { CLOCK, EVENT_STORE, TIMERS } from '#platform/ports';
 import { decisionPoints } from '#scheduling';
-import type { DecisionPoint, DecisionRange } from '#scheduling';
+import type { DecisionRange, DerivationPoint } from '#scheduling';
 import { inTurns } from '../explain/in-turns.js';
 
 /** How far a derivation is; `fraction` is 0…1 of the log. */
@@ -47,10 +47,10 @@ export class DecisionAudit {
     throw new ProblemException('AUDIT_BUSY', 'decisions are being derived already, one request at a time');
   }
 
-  /** Calls `look` at each decision of the range with all that it was made from. */
+  /** Calls `look` at each decision, and each change of a job's nodes, of the range with all that it was made from. */
   async run(
     range: DecisionRange,
-    look: (point: DecisionPoint) => Promise<void> | undefined,
+    look: (point: DerivationPoint) => Promise<void> | undefined,
     reader: AuditReader,
   ): Promise<void> {
     this.checkFree();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ChangedDecision, DifferingDecision, VerificationSummary, WhatIfSummary } from '#contracts';
-import { verifyDecision, withOtherWeights } from '#scheduling';
-import type { DecisionPoint, DecisionRange, Difference, OtherWeights } from '#scheduling';
+import { isOfDecision, verifyPoint, withOtherWeights } from '#scheduling';
+import type { DecisionPoint, DecisionRange, DerivationPoint, Difference, OtherWeights } from '#scheduling';
 import { DecisionAudit } from './decision-audit.js';
 import type { AuditReader } from './decision-audit.js';
 
@@ -30,7 +30,7 @@ export class Verification {
     await this.audit.run(
       range,
       (point) => {
-        const verdict = verifyDecision(point);
+        const verdict = verifyPoint(point);
         switch (verdict.kind) {
           case 'verified':
             counts.verified += 1;
@@ -55,6 +55,7 @@ export class Verification {
     await this.audit.run(
       range,
       (point) => {
+        if (!isOfDecision(point)) return undefined;
         const outcome = withOtherWeights(point, other);
         if (outcome.kind === 'passed-over') passedOver += 1;
         else considered.add(point);
@@ -74,14 +75,13 @@ export class Verification {
   }
 }
 
-const placeOf = ({ recorded: { jobId, position, decision } }: DecisionPoint) => ({
-  jobId,
-  number: decision.number,
-  position: String(position),
-});
+const placeOf = (point: DecisionPoint) => ({ ...whereOf(point), number: point.recorded.decision.number });
 
-const differing = (point: DecisionPoint, differences: readonly Difference[]): DifferingDecision => ({
-  ...placeOf(point),
+const whereOf = ({ recorded: { jobId, position } }: DerivationPoint) => ({ jobId, position: String(position) });
+
+const differing = (point: DerivationPoint, differences: readonly Difference[]): DifferingDecision => ({
+  ...whereOf(point),
+  number: isOfDecision(point) ? point.recorded.decision.number : null,
   differences: differences.slice(0, MOST_DIFFERENCES),
   more: Math.max(0, differences.length - MOST_DIFFERENCES),
 });

@@ -1,7 +1,7 @@
 import type { EventStore } from '#event-store';
 import { explainNode } from '#placement';
 import type { ClusterState, NodeExplanation } from '#placement';
-import { pointsOf } from '#scheduling';
+import { isOfDecision, pointsOf } from '#scheduling';
 import type { Seen } from '#scheduling';
 import type { Decision } from '../../domain/decision.js';
 
@@ -16,12 +16,11 @@ export const explainNodeAt = async (
   node: string,
   seen: Seen,
 ): Promise<NodeExplanation> => {
-  for await (const { cluster, request } of pointsOf(
-    store,
-    [{ jobId, position: BigInt(decision.position), decision }],
-    seen,
-  )) {
-    if (request) return explainNode(request, cluster, { time: decision.time }, nodeIdOf(cluster, node));
+  const recorded = { jobId, position: BigInt(decision.position), decision };
+  for await (const point of pointsOf(store, [recorded], seen)) {
+    if (!isOfDecision(point) || !point.request) continue;
+    const { request, cluster } = point;
+    return explainNode(request, cluster, { time: decision.time }, nodeIdOf(cluster, node));
   }
   return { kind: 'unknown', nodeId: node };
 };
