@@ -56,7 +56,7 @@ export { inRange, parseVersionRange } from './requirements/version-range.js';
 export type { ParsedRange, SyntaxProblem, VersionRange } from './requirements/version-range.js';
 export { compareVersions, parseVersion } from './requirements/version.js';
 export type { Version } from './requirements/version.js';
-export { matchingNodes, stillMatches, targetChange } from './targets.js';
+export { changesTarget, MATCHING_EVENTS, matchingNodes, stillMatches, targetChange } from './targets.js';
 export type { Matching, TargetChange } from './targets.js';
 export { PROFILE_NAMES, profileOf, PROFILES, WEIGHTS_VERSION } from './scores/profiles.js';
 export type { ChosenProfile, Profile, ProfileName, Strategy } from './scores/profiles.js';

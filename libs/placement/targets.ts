@@ -40,6 +40,16 @@ const drivesOut = ({ code }: Check, verdict: Verdict): boolean => {
   return !code.startsWith('node.') && !code.startsWith('capacity.') && code !== 'policy.window-remaining';
 };
 
+/** Events after which a node may match that did not, or match no more. */
+export const MATCHING_EVENTS: readonly string[] = [
+  'NodeEnrolled',
+  'NodeInventoryChanged',
+  'NodePolicyChanged',
+  'NodeUncordoned',
+  'NodeWentOnline',
+  'ProjectConfigured',
+];
+
 /** The nodes that match, in the order in which they enrolled, and why the others do not. */
 export interface Matching {
   readonly nodeIds: readonly string[];
@@ -104,6 +114,21 @@ export const targetChange = (job: ClusterJob, cluster: ClusterState, at: Millis)
     removed: [...holders].flatMap(([nodeId, state]) => (keeps(nodeId, state) ? [] : [nodeId])),
     matching,
   };
+};
+
+/** Whether the job is to get or to lose this node: `targetChange` asked of it alone. */
+export const changesTarget = (job: ClusterJob, cluster: ClusterState, nodeId: string, at: Millis): boolean => {
+  const node = cluster.nodes.get(nodeId);
+  const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
+  if (!node || fixed) return false;
+  const request = plannedRequest({ jobId: job.id, spec: job.spec, account: job.account, institution: job.institution });
+  const checks = checksOfEach(wholeOf(request), cluster);
+  const matches = refusals(request, cluster).length === 0 && passes(checks, node, at, keepsOut);
+  const held = job.partitions.find(
+    ({ target, state, leaving }) => target === nodeId && state !== 'removed' && !leaving,
+  );
+  if (!held) return matches;
+  return !matches && !(held.state === 'live' && stillMatches(request, cluster, nodeId, at));
 };
 
 const wholeOf = ({ target: _target, ...request }: PlacementRequest): PlacementRequest => ({

@@ -1,6 +1,6 @@
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids, Instant, Timer, Timers } from '#kernel';
-import { JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
+import { hasTargets, JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
 import type { JobSpec } from '#jobs';
 import type { CapacityReleased } from '#nodes';
 import type { RecordedEvent } from '#event-store';
@@ -117,9 +117,13 @@ export class Scheduler {
     this.learn({ type: 'CapacityReleased', nodeId });
   }
 
-  /** What had its answer before needs no new one: the first of its shape is asked whether that has changed. */
+  /**
+   * What had its answer before needs no new one: the first of its shape is asked whether that has changed. Who belongs to a job
+   * with targets may have changed with none of its parts waiting.
+   */
   private takeUp(job: ClusterJob): void {
     const { lastDecision: last, partitions } = job;
+    if (hasTargets(job.spec.type)) return this.ask(job.id, 'start');
     const waiting = partitions.filter(({ state }) => state === 'waiting');
     if (waiting.length === 0 || job.paused || job.cancelRequested) return;
     const now = toInstant(this.parts.clock.now());

@@ -16,11 +16,12 @@ export class LoggingPlanner implements Planner {
   }
 }
 
-const lineOf = ({ jobId, evaluationId, placements, deferrals, stops, end, followUp }: Plan): object => ({
+const lineOf = ({ jobId, evaluationId, placements, deferrals, targets, stops, end, followUp }: Plan): object => ({
   jobId,
   evaluationId,
   placed: placements.map(({ nodeId }) => nodeId),
   deferred: deferrals.length,
+  ...(targets && { added: targets.added, removed: targets.removed }),
   stopped: stops.map(({ executionId }) => executionId),
   ...(end && { end: end.code }),
   followUp: followUp.kind,

@@ -1,5 +1,5 @@
 import type { Instant } from '#kernel';
-import type { Decision, DecisionOutcome, Ending, PlannedPlacement, PlannedStop } from '#jobs';
+import type { Decision, DecisionOutcome, Ending, PlannedPlacement, PlannedStop, PlannedTargets } from '#jobs';
 import type { EvaluationOutcome } from '../worker/job-scheduler.js';
 
 /**
@@ -21,6 +21,8 @@ export interface Plan {
   readonly placements: readonly PlannedPlacement[];
   /** Decisions that placed nothing and say so for another reason than the last time. */
   readonly deferrals: readonly Decision[];
+  /** Nodes that a job with targets is to get and to lose. */
+  readonly targets?: PlannedTargets;
   readonly stops: readonly PlannedStop[];
   /** Of every decision of the pass, recorded or not: for counters. */
   readonly outcomes: readonly DecisionOutcome[];
@@ -31,5 +33,5 @@ export interface Plan {
 }
 
 /** An empty plan writes nothing. */
-export const isEmpty = ({ placements, deferrals, stops, end }: Plan): boolean =>
-  placements.length === 0 && deferrals.length === 0 && stops.length === 0 && end === undefined;
+export const isEmpty = ({ placements, deferrals, targets, stops, end }: Plan): boolean =>
+  [placements, deferrals, stops].every(({ length }) => length === 0) && targets === undefined && end === undefined;

@@ -44,8 +44,9 @@ export class StateUpdater implements Planner {
   private async record(plan: Plan): Promise<string | undefined> {
     if (isEmpty(plan)) return undefined;
     const { jobs, observer, view } = this.parts;
-    const { jobId, placements, deferrals, stops, end, at } = plan;
-    const command: JobCommand = { type: 'RecordPlan', placements, deferrals, stops, ...(end && { end }), at };
+    const { jobId, placements, deferrals, targets, stops, end, at } = plan;
+    const optional = { ...(targets && { targets }), ...(end && { end }) };
+    const command: JobCommand = { type: 'RecordPlan', placements, deferrals, stops, ...optional, at };
     const context = { ...ACTOR, correlationId: plan.evaluationId, expected: plan.revision };
     const answer = await jobs.handle(jobStream(jobId), command, context);
     const revision = answer.kind === 'revision-mismatch' ? answer.actual : answer.revision;

@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '#event-store';
-import { JOB_STREAM_PREFIX } from '#jobs';
+import { hasTargets, JOB_STREAM_PREFIX } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
-import { mayChangeAnswer, nextRequest, WAKING_EVENTS } from '#placement';
-import type { ClusterJob, ClusterState, StatedReasons } from '#placement';
+import { changesTarget, mayChangeAnswer, nextRequest, requestOf, WAKING_EVENTS } from '#placement';
+import type { ClusterJob, ClusterState, PartitionState, StatedReasons } from '#placement';
 import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { Millis } from '#kernel';
 
@@ -42,8 +42,27 @@ export const mayHelp = (
   at: Millis,
 ): boolean => {
   if (project !== undefined) return project === job.project;
+  if (nodeId !== undefined && hasTargets(job.spec.type)) return mayHelpOn(nodeId, job, stated, cluster, at);
   if (nodeId === undefined || !FREQUENT.has(type)) return true;
   return mayChangeAnswer(nextRequest(job, at), stated, cluster, nodeId, at);
+};
+
+/** A part with a node of its own hears of that node alone, and of its project's quota; a daemon also of who is to get one. */
+const mayHelpOn = (
+  nodeId: string,
+  job: ClusterJob,
+  { wakesAt }: StatedReasons,
+  cluster: ClusterState,
+  at: Millis,
+): boolean => {
+  const hears = ({ state, target, digest = '' }: PartitionState): boolean =>
+    state === 'waiting' && (target === nodeId || digest.includes('quota.'));
+  const parts = job.partitions.flatMap((partition, index) => (hears(partition) ? [{ partition, index }] : []));
+  const helped = parts.some(({ partition, index }) => {
+    const reasons = new Set(partition.digest?.split(' '));
+    return mayChangeAnswer(requestOf(job, index), { reasons, wakesAt }, cluster, nodeId, at);
+  });
+  return helped || changesTarget(job, cluster, nodeId, at);
 };
 
 /** What changed while evaluations were under way, so that none of it is missed. */

@@ -3,6 +3,7 @@ import type { JobScheduler, SchedulerProvider } from '../worker/job-scheduler.js
 import { PlanningScheduler } from './planning-scheduler.js';
 import type { PlanningParts } from './planning-scheduler.js';
 import { reconcileBatch } from './reconcile-batch.js';
+import { reconcileTargets } from './reconcile-targets.js';
 
 /** One scheduler for each type of job that is given. */
 export class JobSchedulers implements SchedulerProvider {
@@ -21,6 +22,7 @@ export class JobSchedulers implements SchedulerProvider {
 
 /** A scheduler for each type of job that there is. */
 export const schedulersOfTypes = (parts: PlanningParts): JobSchedulers => {
-  const batch = new PlanningScheduler(parts, reconcileBatch);
-  return new JobSchedulers({ batch, ops: batch, service: batch, daemon: batch });
+  const alike = new PlanningScheduler(parts, reconcileBatch);
+  const targeted = new PlanningScheduler(parts, reconcileTargets);
+  return new JobSchedulers({ batch: alike, service: alike, ops: targeted, daemon: targeted });
 };

@@ -4,10 +4,9 @@ import { clusterLines } from '#placement';
 import type { ClusterJob } from '#placement';
 import { World } from '#placement/testing';
 import { aContract, second } from '#testing';
-import { DecisionWalk } from '../derivation/walk.js';
-import { verifyPoint } from '../derivation/verify.js';
 import { isEmpty } from '../planner/plan.js';
 import type { Plan } from '../planner/plan.js';
+import { carryOut, verdictsOf } from '../testing/carried-out.js';
 import { MOST_PER_PASS } from './place.js';
 import type { Pass } from './place.js';
 import { reconcileBatch } from './reconcile-batch.js';
@@ -87,21 +86,6 @@ const pass = (at = NOW, trigger = 'JobSubmitted'): Pass => ({
 const jobOf = (world: World): ClusterJob => world.cluster.jobs.get('j')!;
 const plan = (world: World, at?: number): Plan => reconcileBatch(jobOf(world), world.cluster, pass(at));
 
-/** As the state updater does: the claims, then the decisions with their reservations. */
-const carryOut = (world: World, { placements, deferrals, at }: Plan): void => {
-  const token = jobOf(world).fencingToken;
-  for (const { executionId, nodeId, contract, confirmBy } of placements) {
-    const data = { executionId, jobId: 'j', project: 'demo', contract, expiresAt: confirmBy, at };
-    world.onNode(nodeId, { type: 'CapacityReserved', data });
-  }
-  for (const [index, { decision, ...claim }] of placements.entries()) {
-    world.onJob('j', { type: 'PlacementDecided', data: decision });
-    const data = { ...claim, partition: decision.partition, attempt: 1, fencingToken: token + 1 + index, at };
-    world.onJob('j', { type: 'ExecutionReserved', data });
-  }
-  for (const data of deferrals) world.onJob('j', { type: 'PlacementDecided', data });
-};
-
 const holds = (claim: (world: World, setting: Setting) => void): void =>
   fc.assert(
     fc.property(settings, (setting) => claim(build(setting), setting)),
@@ -150,7 +134,9 @@ describe('what is missing of a batch job', () => {
     holds((world) => {
       const made = plan(world);
       carryOut(world, made);
-      expect(verdicts(world)).toEqual([...made.placements, ...made.deferrals].map(() => ({ kind: 'verified' })));
+      expect(verdictsOf(world, 'planned')).toEqual(
+        [...made.placements, ...made.deferrals].map(() => ({ kind: 'verified' })),
+      );
       const assumed = made.placements.map(({ decision }) => [...decision.assumed].sort());
       const before = made.placements.map((_, index) => made.placements.slice(0, index));
       expect(assumed).toEqual(before.map((ones) => ones.map(({ executionId }) => executionId).sort()));
@@ -195,12 +181,3 @@ describe('what is missing of a batch job', () => {
     expect(plan(world, NOW + 60).followUp).toEqual({ kind: 'again', because: 'more' });
   });
 });
-
-/** Of the decisions that were planned. A point is looked at before the walk goes on. */
-const verdicts = (world: World): unknown[] => {
-  const walk = new DecisionWalk((one) => 'decision' in one && one.decision.evaluationId === 'planned', Infinity);
-  const found: unknown[] = [];
-  for (const event of world.events) for (const point of walk.push(event)) found.push(verifyPoint(point));
-  for (const point of walk.end()) found.push(verifyPoint(point));
-  return found;
-};

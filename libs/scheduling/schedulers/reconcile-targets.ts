@@ -1,0 +1,100 @@
+import { byText, toInstant, toMillis } from '#kernel';
+import type { Instant } from '#kernel';
+import type { Decision, Ending } from '#jobs';
+import { ALGORITHM, MATCHING_EVENTS, reasonDefinition, reasonsDigest, targetChange } from '#placement';
+import type { ClusterJob, ClusterState, Matching } from '#placement';
+import type { Plan } from '../planner/plan.js';
+import type { EvaluationOutcome, Waiting } from '../worker/job-scheduler.js';
+import { dueOf, emptyPlan, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
+import type { Pass, Placed } from './place.js';
+
+/** Decisions that place nothing and are recorded in one pass at most: each node may have a reason of its own. */
+const MOST_DEFERRALS = 100;
+
+/**
+ * What there should be of an `ops` job or a `daemon` and is not: on each of its nodes one execution.
+ *
+ * First its nodes: those of an `ops` job are the ones that match at its first pass, and the job fails if there are none; those
+ * of a daemon follow the cluster for ever. A change of them is a plan of its own, so that what is decided for a new node is
+ * decided from a log that has it. Then each partition that waits is decided for its own node; why it cannot be placed there
+ * says nothing of the others, and is recorded when it changes. A job that is held gets nothing.
+ *
+ * Pure: the same job, cluster, time and ids give the same plan; nothing of it has happened.
+ */
+export const reconcileTargets = (job: ClusterJob, cluster: ClusterState, pass: Pass): Plan => {
+  const plan = emptyPlan(job, cluster, pass);
+  if (job.paused || job.cancelRequested) return plan;
+  const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
+  if (fixed) return onTargets(plan, job, cluster, pass, undefined);
+  const { added, removed, matching } = targetChange(job, cluster, toMillis(pass.now));
+  if (added.length > 0 || removed.length > 0) {
+    const { evaluationId, position } = plan;
+    const targets = { evaluationId, position: String(position), algorithm: ALGORITHM, added, removed };
+    return { ...plan, targets, followUp: { kind: 'again', because: 'more' } };
+  }
+  if (job.spec.type === 'ops') return { ...plan, end: nowhere(matching) };
+  return onTargets(plan, job, cluster, pass, matching);
+};
+
+const onTargets = (
+  plan: Plan,
+  job: ClusterJob,
+  cluster: ClusterState,
+  pass: Pass,
+  matching: Matching | undefined,
+): Plan => {
+  const { due, until } = dueOf(job, pass.now);
+  const most = placesIn(cluster);
+  const isNews = (decision: Decision): boolean =>
+    job.partitions[decision.partition]?.digest !== reasonsDigest(decision);
+  const goesOn = ({ placements, unplaced }: Placed): boolean =>
+    placements.length < most && unplaced.filter(isNews).length < MOST_DEFERRALS;
+  const placed = placeInTurn(job, due, cluster, pass, goesOn);
+  const { placements, unplaced } = placed;
+  const deferrals = unplaced.filter(isNews);
+  const more = placements.length + unplaced.length < due.length;
+  const followUp = more ? MORE : after(unplaced, matching, until);
+  return { ...plan, placements, deferrals: renumbered(job, placed, deferrals), outcomes: outcomesOf(placed), followUp };
+};
+
+const MORE: EvaluationOutcome = { kind: 'again', because: 'more' };
+
+/** What is not recorded takes no number. */
+const renumbered = (job: ClusterJob, { placements }: Placed, deferrals: readonly Decision[]): Decision[] =>
+  deferrals.map((decision, index) => ({ ...decision, number: job.decisions + placements.length + index + 1 }));
+
+/** A daemon waits for ever: for whatever may change its nodes. */
+const after = (
+  unplaced: readonly Decision[],
+  matching: Matching | undefined,
+  until: Instant | undefined,
+): EvaluationOutcome => {
+  const waits = unplaced.map(waitingFor);
+  if (matching) waits.push(waitingToMatch(matching));
+  const backoff = until === undefined ? {} : { until };
+  if (waits.length > 0) return { kind: 'waiting', ...together(waits), ...backoff };
+  return until === undefined ? { kind: 'placed' } : { kind: 'idle', until };
+};
+
+const waitingToMatch = ({ filtered, changesAt }: Matching): Waiting => ({
+  wakesOn: MATCHING_EVENTS,
+  reasons: reasonsDigest({ outcome: 'deferred', filtered }),
+  ...(Number.isFinite(changesAt) && { wakesAt: toInstant(changesAt) }),
+});
+
+/** What helps any of them is to be heard of. */
+const together = (waits: readonly Waiting[]): Waiting => {
+  const wakesOn = [...new Set(waits.flatMap((one) => one.wakesOn))].sort(byText);
+  const reasons = [...new Set(waits.flatMap((one) => one.reasons.split(' ')))].join(' ');
+  const [wakesAt] = waits.flatMap((one) => one.wakesAt ?? []).sort(byText);
+  return wakesAt === undefined ? { wakesOn, reasons } : { wakesOn, reasons, wakesAt };
+};
+
+const nowhere = ({ considered, filtered }: Matching): Ending => {
+  const reasons = filtered
+    .filter(({ nodes }) => nodes > 0)
+    .map(({ reason, nodes }) => `${String(nodes)}: ${reasonDefinition(reason)?.description ?? reason}`);
+  const nodes = considered === 1 ? '1 node' : `${String(considered)} nodes`;
+  const message = considered === 0 ? 'no node has enrolled yet' : `none of ${nodes} matches (${reasons.join('; ')})`;
+  return { class: 'policy', code: 'no-matching-nodes', message };
+};
