@@ -39,7 +39,9 @@ export interface SchedulingOptions {
   readonly offlineAfter: Millis;
   /** A node that is offline for longer has lost what it ran. */
   readonly lostAfter: Millis;
-  /** How long a node has to end and report a run that is over its time, before that is done for it. */
+  /** How long after the end of its time a run may be over by its node's own word, before it is recorded as timed out. Under a second. */
+  readonly runMargin: Millis;
+  /** The same for runs from before the control plane or its store was away, counted from its return. */
   readonly runGrace: Millis;
   /** How often presence is looked at. */
   readonly presenceInterval: Millis;
@@ -54,6 +56,7 @@ export interface SchedulingOptions {
 export const DEFAULT_SCHEDULING: SchedulingOptions = {
   offlineAfter: 15_000,
   lostAfter: 60_000,
+  runMargin: 700,
   runGrace: 30_000,
   presenceInterval: 1_000,
   sweepInterval: 300_000,

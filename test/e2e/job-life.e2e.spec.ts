@@ -17,7 +17,7 @@ describe('the life of a job', () => {
   let system: TestSystem;
 
   beforeAll(async () => {
-    system = await TestSystem.start({ env: { ESCALON_RUN_GRACE: '1' } });
+    system = await TestSystem.start();
   });
 
   afterAll(async () => {
@@ -70,33 +70,63 @@ describe('the life of a job', () => {
     });
   });
 
-  it('S-10 E-07 a run that a frozen node does not end is ended for it, and fenced', async () => {
+  const held = async (nodeId: string): Promise<string[]> => heldOn(await wholeLog(system.operator()), nodeId);
+
+  /** Milliseconds from the start of the task to the end of its job. */
+  const ranFor = async (jobId: string): Promise<number> => {
+    const events = await eventsOf(system.researcher(), jobId);
+    const [start, end] = ['ExecutionStarted', 'JobFailed'].map((type) => events.find((one) => one.type === type));
+    return Date.parse(String(end?.data['at'])) - Date.parse(String(start?.data['at']));
+  };
+
+  it('S-10 E-07 a run that its node does not end is over within a second, its contract when the node says so', async () => {
     const node = await enrolled('frozen-1', 'frozen');
     const jobId = await submit('frozen', { timeouts: { run: '1s' } });
     const execution = await started(node, jobId);
-    expect(await inState(jobId, 'failed')).toMatchObject({ failure: { class: 'timeout', code: 'run-timeout' } });
-    expect(await toldOff(node, execution)).toEqual([]);
-    const late = await node.succeed(execution);
-    expect(late).toMatchObject({ accepted: false, reason: 'EXECUTION_ENDED: failed' });
-    expect(await node.succeed(execution)).toEqual(late);
-    const events = await eventsOf(system.researcher(), jobId);
-    expect(count(events, 'LateResultRejected')).toBe(1);
-    expect(count(events, 'JobFailed')).toBe(1);
+    const failure = { class: 'timeout', code: 'run-timeout', message: 'timed out after 1 s' };
+    expect(await inState(jobId, 'failed')).toMatchObject({ failure, reason: failure.message });
+    expect(await ranFor(jobId)).toBeLessThanOrEqual(2_000);
+    expect(await toldOff(node, execution)).toMatchObject([{ desired: 'stop' }]);
+    expect(await held('frozen-1')).toHaveLength(1);
+    await node.report('fail', execution, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' });
+    await eventually(
+      () => held('frozen-1'),
+      (left) => left.length === 0,
+    );
+    expect((await eventsOf(system.researcher(), jobId)).at(-1)).toMatchObject({
+      type: 'ExecutionFailed',
+      data: failure,
+    });
+    expect(await job(jobId)).toMatchObject({ state: 'failed', failure });
   });
 
-  it('S-10 A-86 a real agent that was frozen finds its run ended, stops the task and is told that it is late', async () => {
+  it('S-10 A-86 a real agent that is frozen cannot keep its job from timing out; it stops the task when it is back', async () => {
     const agent = await system.addAgent('real-1', { config: { labels: { test: 'real' } } });
     const task = { command: ['sleep', '300'] };
-    const jobId = await submit('real', { task, timeouts: { run: '1s' }, resources: { cpu: 0.1, memory: '64MiB' } });
+    const jobId = await submit('real', { task, timeouts: { run: '2s' }, resources: { cpu: 0.1, memory: '64MiB' } });
     await inState(jobId, 'running');
     agent.signal('SIGSTOP');
-    expect(await inState(jobId, 'failed')).toMatchObject({ failure: { class: 'timeout', code: 'run-timeout' } });
+    expect(await inState(jobId, 'failed')).toMatchObject({ reason: 'timed out after 2 s' });
+    expect(await ranFor(jobId)).toBeLessThanOrEqual(3_000);
+    expect(await held('real-1')).toHaveLength(1);
     agent.signal('SIGCONT');
-    const events = await eventually(
-      () => eventsOf(system.researcher(), jobId),
-      (all) => count(all, 'LateResultRejected') > 0,
+    await eventually(
+      () => held('real-1'),
+      (left) => left.length === 0,
     );
-    expect(count(events, 'ExecutionFailed', 'ExecutionCancelled')).toBe(1);
+    const events = await eventsOf(system.researcher(), jobId);
+    expect(count(events, 'ExecutionTimedOut')).toBe(1);
+    expect(events.findLast(({ type }) => type === 'ExecutionFailed')?.data).toMatchObject({ code: 'run-timeout' });
+    expect(count(events, 'ExecutionCancelled', 'JobCancelled', 'LateResultRejected')).toBe(0);
+    expect(await agent.stop()).toBe(0);
+  });
+
+  it('S-10 a real agent that lives ends the run itself, within the second too', async () => {
+    const agent = await system.addAgent('real-2', { config: { labels: { test: 'alive' } } });
+    const task = { command: ['sleep', '300'] };
+    const jobId = await submit('alive', { task, timeouts: { run: '1s' }, resources: { cpu: 0.1, memory: '64MiB' } });
+    expect(await inState(jobId, 'failed')).toMatchObject({ reason: 'timed out after 1 s' });
+    expect(await ranFor(jobId)).toBeLessThanOrEqual(2_000);
     expect(await agent.stop()).toBe(0);
   });
 

@@ -66,7 +66,7 @@ const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
     start(2, 20, 'node-2'),
     aSuccess(2, 30, elsewhere),
   ],
-  'job-failed-with-retries': [
+  'job-failed-alike-on-two-nodes': [
     aSubmission(),
     aPlacement(1, 1),
     start(1, 2),
@@ -77,6 +77,36 @@ const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
     aPlacement(3, 50),
     start(3, 51),
     aFailure(3, 60, { message: 'the sandbox did not start, again', exitCode: 125 }),
+  ],
+  'job-run-timed-out-then-retried': [
+    aSubmission({
+      spec: aJobSpec({
+        retry: { ...aJobSpec().retry, on: ['timeout'] },
+        timeouts: { confirm: 15, run: 10 },
+      }),
+    }),
+    aPlacement(1, 1),
+    start(1, 2),
+    { type: 'TimeOutExecution', executionId: 'job-1.1', grace: 0.7, at: second(12.7) },
+    aFailure(1, 20, { class: 'cancelled', code: 'stopped', message: 'stopped as the control plane asked' }),
+    aPlacement(2, 31, elsewhere),
+    start(2, 32, 'node-2'),
+    { type: 'TimeOutExecution', executionId: 'job-1.2', grace: 0.7, at: second(42.7) },
+    lost(2, 120),
+    aPlacement(3, 141),
+    start(3, 142),
+    { type: 'TimeOutExecution', executionId: 'job-1.3', grace: 0.7, at: second(152.7) },
+  ],
+  'job-out-of-memory-then-completed': [
+    aSubmission({
+      spec: aJobSpec({ retry: { ...aJobSpec().retry, memory: { factor: 1.5, max: 2 * 1024 ** 3 } } }),
+    }),
+    aPlacement(1, 1),
+    start(1, 2),
+    aFailure(1, 10, { class: 'resource', code: 'out-of-memory', message: 'the task ran out of memory', exitCode: 137 }),
+    aPlacement(2, 20, elsewhere),
+    start(2, 21, 'node-2'),
+    aSuccess(2, 30, elsewhere),
   ],
   'job-cancelled-while-running': [
     aSubmission({ spec: aJobSpec({ count: 2 }) }),

@@ -39,9 +39,8 @@ export const runSeeds = async (
 
 /** The type, and which way it went where that matters. */
 export const kindOf = (type: string, data: unknown): string => {
-  const { cause, code, endedBy } = data as { cause?: string; code?: string; endedBy?: string };
+  const { cause, code } = data as { cause?: string; code?: string };
   if (type === 'CapacityReleased') return `released: ${String(cause)}`;
-  if (type === 'ExecutionFailed' && endedBy === 'system') return 'ended for its node';
   return type === 'JobFailed' && code?.endsWith('-timeout') ? code : type;
 };
 
@@ -55,6 +54,7 @@ export const EXPECTED: readonly string[] = [
   'ExecutionPaused',
   'ExecutionStopRequested',
   'ExecutionSucceeded',
+  'ExecutionTimedOut',
   'JobCancelled',
   'JobCompleted',
   'JobFailed',
@@ -66,7 +66,6 @@ export const EXPECTED: readonly string[] = [
   'ReservationAbandoned',
   'ReservationDeclined',
   'ReservationExpired',
-  'ended for its node',
   'queue-timeout',
   'released: abandoned',
   'released: superseded',

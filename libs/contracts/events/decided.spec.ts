@@ -54,6 +54,12 @@ const extra: readonly (readonly JobCommand[])[] = [
   [aSubmission(), { type: 'ChangePriority', priority: 80, at: second(1) }],
   [...running, { type: 'PauseJob', reason: 'hold', at: second(5) }, { type: 'ResumeJob', at: second(6) }],
   [...running, { type: 'StopExecution', executionId: 'job-1.1', ...drained, at: second(9) }],
+  [
+    aSubmission({ spec: aJobSpec({ timeouts: { confirm: 15, run: 10 } }) }),
+    aPlacement(1, 1),
+    aReport(1, 2, { type: 'start' }),
+    { type: 'TimeOutExecution', executionId: 'job-1.1', grace: 0.7, at: second(13) },
+  ],
   [...running, aReport(1, 5, { type: 'pause' }), aReport(1, 6, { type: 'resume' })],
   [...running, aReport(1, 5, { type: 'progress', fraction: 0.6, message: 'half' })],
   [...completed, aReport(1, 11, { type: 'start' }, { fencingToken: 0 })],

@@ -28,6 +28,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   ExecutionResumed: 1,
   ExecutionPublishing: 1,
   ExecutionSucceeded: 1,
+  ExecutionTimedOut: 1,
   ExecutionFailed: 1,
   ExecutionLost: 1,
   ExecutionStopRequested: 1,

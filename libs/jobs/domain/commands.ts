@@ -81,7 +81,7 @@ export interface TimeOutJob {
   readonly at: Instant;
 }
 
-/** Ends a try that its node should have ended `grace` seconds ago, because of `timeouts.run`, and has not. */
+/** Records that a run is over its `timeouts.run` by `grace` seconds, and its node did not end it. */
 export interface TimeOutExecution {
   readonly type: 'TimeOutExecution';
   readonly executionId: string;

@@ -15,7 +15,6 @@ import type {
   RecordPlan,
   StopExecution,
   SubmitJob,
-  TimeOutExecution,
 } from './commands.js';
 import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions } from './ends.js';
 import { evolve } from './evolve.js';
@@ -25,10 +24,11 @@ import { decisionsOf, isRecorded } from './plan.js';
 import { EXCLUDED_SECONDS, JOB_POLICY } from './retry.js';
 import type { RetryStrategy } from './retry.js';
 import { decideReport } from './report.js';
+import { timeOutRun } from './time-out-run.js';
 import { absentJob, isLive, jobStateName, liveExecutions, mayHaveRun } from './state.js';
 import type { Execution, JobState } from './state.js';
 import { changeTargets } from './targets.js';
-import { runDeadline, targetsQueuedTooLong, timedOut } from './timeouts.js';
+import { targetsQueuedTooLong, timedOut } from './timeouts.js';
 
 const decide = (command: JobCommand, job: JobState, strategies: readonly RetryStrategy[]): Decided<JobEvent> => {
   if (command.type === 'SubmitJob') return submit(command, job);
@@ -47,7 +47,7 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
     case 'TimeOutJob':
       return timeOut(command.at, job);
     case 'TimeOutExecution':
-      return timeOutExecution(command, job, strategies);
+      return timeOutRun(command, job, strategies);
     case 'ChangeTargets':
       return changeTargets(command, job);
     case 'FailPartition':
@@ -167,22 +167,6 @@ const timeOut = (at: Instant, job: JobState): Decided<JobEvent> => {
   return ending ? fail({ type: 'FailJob', ...ending, at }, job) : accept();
 };
 
-/** The node's own word comes first: only what it still has not ended when the grace is over is ended for it. */
-const timeOutExecution = (
-  { executionId, grace, at }: TimeOutExecution,
-  job: JobState,
-  strategies: readonly RetryStrategy[],
-): Decided<JobEvent> => {
-  const execution = job.executions[executionId];
-  if (!execution || !job.spec || job.ended) return accept();
-  const deadline = runDeadline(job.spec, execution, grace);
-  if (deadline === undefined || at < deadline) return accept();
-  const message = `timed out after ${String(job.spec.timeouts.run)} s, and ${execution.nodeId} did not report its end`;
-  const ending = { class: 'timeout' as const, code: 'run-timeout', message };
-  const data = { executionId, ...ending, diagnostics: {}, artifacts: [], endedBy: 'system' as const, at };
-  return accept({ type: 'ExecutionFailed', data }, ...afterFailed(job, execution, ending, at, strategies));
-};
-
 /** Whole, or not at all: what is decided, the targets, what is stopped, the end. What is recorded already is no mistake. */
 const recordPlan = (plan: RecordPlan, job: JobState, strategies: readonly RetryStrategy[]): Decided<JobEvent> => {
   if (isRecorded(plan, job)) return accept();
@@ -254,7 +238,7 @@ const declareLost = (
 ): Decided<JobEvent> => {
   const execution: Execution | undefined = job.executions[executionId];
   if (!execution || !isLive(execution)) return accept();
-  const ending = { class: 'node-lost' as const, code: 'node-lost', message: reason };
+  const ending = execution.timedOut ?? { class: 'node-lost' as const, code: 'node-lost', message: reason };
   const then = mayHaveRun(execution)
     ? afterFailed(job, execution, ending, at, strategies)
     : afterReturned(job, execution, ending, at);

@@ -26,6 +26,7 @@ export type JobEvent =
   | ExecutionFailed
   | ExecutionLost
   | ExecutionStopRequested
+  | ExecutionTimedOut
   | ExecutionCancelled
   | LateResultRejected
   | JobRequeued
@@ -221,7 +222,7 @@ export interface ExecutionFailed {
     readonly diagnostics: Readonly<Record<string, unknown>>;
     readonly artifacts: readonly Artifact[];
     readonly consumption?: Consumption;
-    /** Who ended it: its node, when absent, or the control plane, because the node did not when it should have. */
+    /** `system` in records from when the control plane ended runs that their nodes did not; absent, it is the node's word. */
     readonly endedBy?: 'node' | 'system';
     readonly at: Instant;
   };
@@ -248,6 +249,15 @@ export interface ExecutionStopRequested {
     readonly reason: string;
     readonly at: Instant;
   };
+}
+
+/**
+ * A run has taken longer than its `limit` (seconds, `timeouts.run`), and its node had not ended it by then. It is asked to; the
+ * contract stays its own until that is confirmed, or its node is lost.
+ */
+export interface ExecutionTimedOut {
+  readonly type: 'ExecutionTimedOut';
+  readonly data: { readonly executionId: string; readonly limit: number; readonly at: Instant };
 }
 
 export interface ExecutionCancelled {

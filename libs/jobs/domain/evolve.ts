@@ -18,7 +18,7 @@ import { isShortage } from './memory-retry.js';
 import { failuresInARow } from './retry.js';
 import { mayHaveRun, NEW_PARTITION } from './state.js';
 import type { Ending, Execution, ExecutionStateName, JobState, Partition } from './state.js';
-import { stoodStill } from './timeouts.js';
+import { runTimedOut, stoodStill } from './timeouts.js';
 
 /** Folds one event into the job's state. Total: a history that was stored is never refused. */
 export const evolve = (job: JobState, event: JobEvent): JobState => {
@@ -73,8 +73,13 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       });
     }
     case 'ExecutionLost': {
-      const failure = { class: 'node-lost' as const, code: 'node-lost', message: event.data.reason };
-      return ended(job, event.data.executionId, event.data.at, 'lost', undefined, { failure });
+      const { executionId, reason, at } = event.data;
+      const lost = { class: 'node-lost' as const, code: 'node-lost', message: reason };
+      return ended(job, executionId, at, 'lost', undefined, { failure: job.executions[executionId]?.timedOut ?? lost });
+    }
+    case 'ExecutionTimedOut': {
+      const timedOut = runTimedOut(event.data.limit);
+      return changed(job, event.data.executionId, { timedOut, stopRequested: timedOut.message });
     }
     case 'ExecutionStopRequested':
       return changed(job, event.data.executionId, { stopRequested: event.data.reason });

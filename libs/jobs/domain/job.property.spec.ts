@@ -544,6 +544,7 @@ const EVERY: Readonly<Record<JobEvent['type'], true>> = {
   ExecutionFailed: true,
   ExecutionLost: true,
   ExecutionStopRequested: true,
+  ExecutionTimedOut: true,
   ExecutionCancelled: true,
   LateResultRejected: true,
   JobRequeued: true,

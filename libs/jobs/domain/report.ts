@@ -153,7 +153,8 @@ const declined = (job: JobState, execution: Execution, reason: string, at: Insta
 
 /**
  * A run that failed; or one that was never begun, which costs no attempt unless its class forbids another (an input that is
- * missing will be missing again). A stop that the job asked for ends it as cancelled, one that it did not is a preemption.
+ * missing will be missing again). A stop that the job asked for ends it as cancelled, one that it did not is a preemption. What
+ * was seen to run for too long ends as that, whatever its node makes of it.
  */
 const failed = (
   job: JobState,
@@ -162,9 +163,10 @@ const failed = (
   at: Instant,
   strategies: readonly RetryStrategy[],
 ): JobEvent[] => {
-  if (report.class === 'cancelled') return stopped(job, execution, report, at);
+  if (report.class === 'cancelled' && !execution.timedOut) return stopped(job, execution, report, at);
   const { executionId } = execution;
-  const { class: kind, code, message, exitCode, diagnostics = {}, artifacts = [], consumption } = report;
+  const { class: kind, code, message } = execution.timedOut ?? report;
+  const { exitCode, diagnostics = {}, artifacts = [], consumption } = report;
   const used = consumption === undefined ? {} : { consumption };
   const exit = exitCode === undefined ? {} : { exitCode };
   const data = { executionId, class: kind, code, message, ...exit, diagnostics, artifacts, ...used, at };

@@ -48,7 +48,9 @@ export interface Execution {
   readonly failure?: Ending;
   /** Why the system wants it off its node, if it does. */
   readonly stopRequested?: string;
-  /** The control plane ended it: its node has yet to learn that. */
+  /** It ran for too long: how it ends, whatever its node says of its end. */
+  readonly timedOut?: Ending;
+  /** The control plane ended it: its node has yet to learn that. Of records from when it did so. */
   readonly endedBySystem?: true;
 }
 

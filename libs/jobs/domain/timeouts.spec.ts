@@ -7,6 +7,7 @@ import {
   aReport,
   aSubmission,
   aSuccess,
+  aTargetChange,
   deciderSpec,
   second,
 } from '#testing';
@@ -135,12 +136,66 @@ describe('S-10 the time of a run that its node does not end', () => {
   const running = (change: Partial<JobSpec> = {}, ...then: readonly JobCommand[]) =>
     spec.after(bounded({ run: 10 }, change), aPlacement(1, 1), aConfirmation(1, 2), start(4), ...then);
 
-  it('ends it as timed out when the grace is over too', () => {
+  const again = { retry: { ...aJobSpec().retry, on: ['timeout'] as const } };
+  const ended = { class: 'timeout', code: 'run-timeout', message: 'timed out after 10 s' };
+  const stopped = (at: number) => aFailure(1, at, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' });
+
+  it('is over with its margin, and so is a job without another try', () => {
     running().when(timeOutRun(18.999)).then();
     const outcome = running().when(timeOutRun(19));
-    outcome.thenTypes('ExecutionFailed', 'JobFailed');
-    expect(outcome.events[0]?.data).toMatchObject({ class: 'timeout', code: 'run-timeout', endedBy: 'system' });
-    expect(outcome.state.ending?.message).toMatch(/^timed out after 10 s, and node-1 /);
+    outcome.then(
+      { type: 'ExecutionTimedOut', data: { executionId: 'job-1.1', limit: 10, at: second(19) } },
+      { type: 'JobFailed', data: { ...ended, class: 'timeout', at: second(19) } },
+    );
+    expect(outcome.state.executions['job-1.1']).toMatchObject({ state: 'running', timedOut: ended });
+    running({}, timeOutRun(19)).when(timeOutRun(20)).then();
+  });
+
+  it('P-04 goes on until its node says that it has ended, and so do its capacity and the wait for another try', () => {
+    running(again).when(timeOutRun(19)).thenTypes('ExecutionTimedOut');
+    const held = running(again, timeOutRun(19));
+    expect(held.state.partitions[0]).toMatchObject({ state: 'live', failures: 0 });
+    held.when(aPlacement(2, 20)).thenRejected('DECISION_OUTDATED');
+    held.when(timeOutRun(3600)).then();
+    for (const report of [stopped(30), aFailure(1, 30, { class: 'application', exitCode: 143 })]) {
+      const over = held.when(report);
+      over.thenTypes('ExecutionFailed', 'JobRequeued');
+      expect(over.events.map(({ data }) => data)).toMatchObject([ended, { cause: 'timeout', notBefore: second(40) }]);
+      expect(over.state.partitions[0]).toMatchObject({ state: 'waiting', failures: 1, lastError: ended });
+    }
+  });
+
+  it('S-08 ends as that also when its node is lost', () => {
+    const lost: JobCommand = { type: 'DeclareExecutionLost', executionId: 'job-1.1', reason: 'silent', at: second(90) };
+    const over = running(again, timeOutRun(19)).when(lost);
+    over.thenTypes('ExecutionLost', 'JobRequeued');
+    expect(over.state.executions['job-1.1']).toMatchObject({ state: 'lost', failure: ended });
+    expect(over.state.partitions[0]).toMatchObject({ failures: 1, lastError: ended });
+    running({}, timeOutRun(19)).when(lost).thenTypes('ExecutionLost');
+  });
+
+  it('takes a success that was on its way, which completes a job that has not ended', () => {
+    running(again, timeOutRun(19)).when(aSuccess(1, 20)).thenTypes('ExecutionSucceeded', 'JobCompleted');
+    const failed = running({}, timeOutRun(19)).when(aSuccess(1, 20));
+    failed.thenTypes('ExecutionSucceeded');
+    expect(failed.state.ending).toEqual(ended);
+  });
+
+  it('E-03 is never told as cancelled, and a cancellation that came first is not told as this', () => {
+    running({}, timeOutRun(19)).when(stopped(20)).thenTypes('ExecutionFailed');
+    running({}, cancel(10)).when(timeOutRun(19)).then();
+    running(again, timeOutRun(19), cancel(20)).when(stopped(21)).thenTypes('ExecutionFailed', 'JobCancelled');
+  });
+
+  it('of a part with a node of its own waits for that node', () => {
+    const ops = [
+      aSubmission({ spec: aJobSpec({ type: 'ops', timeouts: { confirm: 15, run: 10 } }) }),
+      aTargetChange(['node-1'], 1),
+    ] as const;
+    const run = spec.after(...ops, aPlacement(1, 1), aConfirmation(1, 2), start(4));
+    run.when(timeOutRun(19)).thenTypes('ExecutionTimedOut');
+    const over = spec.after(...ops, aPlacement(1, 1), aConfirmation(1, 2), start(4), timeOutRun(19)).when(stopped(20));
+    over.thenTypes('ExecutionFailed', 'PartitionFailed', 'JobFailed');
   });
 
   it('does not count the inputs, the outputs, or what stood still', () => {
@@ -159,30 +214,7 @@ describe('S-10 the time of a run that its node does not end', () => {
       .then();
     running({}, ...goesOn)
       .when(timeOutRun(119))
-      .thenTypes('ExecutionFailed', 'JobFailed');
-  });
-
-  it('R-03 is an attempt, and tried again elsewhere when the job allows', () => {
-    const retry = { ...aJobSpec().retry, on: ['timeout'] as const };
-    const outcome = running({ retry }).when(timeOutRun(19));
-    outcome.thenTypes('ExecutionFailed', 'JobRequeued');
-    expect(outcome.state.partitions[0]).toMatchObject({ state: 'waiting', failures: 1 });
-    expect(outcome.events[1]?.data).toMatchObject({ cause: 'timeout', avoid: 'node-1', notBefore: second(29) });
-  });
-
-  it('E-07 fences it: whatever its node says then is late, recorded once, and told so', () => {
-    const retry = { ...aJobSpec().retry, on: ['timeout'] as const };
-    const path = [timeOutRun(19), aPlacement(2, 30, { nodeId: 'node-2' })] as const;
-    const late = [aSuccess(1, 40), aFailure(1, 40), start(40)] as const;
-    for (const report of late) {
-      running({ retry }, ...path)
-        .when(report)
-        .thenTypes('LateResultRejected');
-      running({ retry }, ...path, report)
-        .when(report)
-        .then();
-      expect(running({ retry }, ...path, report).state.executions['job-1.2']?.state).toBe('reserved');
-    }
+      .thenTypes('ExecutionTimedOut', 'JobFailed');
   });
 
   it('leaves what has ended, or whose job has', () => {
@@ -190,7 +222,6 @@ describe('S-10 the time of a run that its node does not end', () => {
     running({ count: 2 }, aFailure(1, 10)).when(timeOutRun(3600)).then();
     const ended: JobCommand = { type: 'FailJob', class: 'policy', code: 'x', message: 'x', at: second(10) };
     running({}, ended).when(timeOutRun(3600)).then();
-    running({}, cancel(10)).when(timeOutRun(19)).thenTypes('ExecutionFailed', 'JobCancelled');
     spec.after(aSubmission(), aPlacement(1, 1), start(2)).when(timeOutRun(1e6)).then();
   });
 });

@@ -79,14 +79,21 @@ export const timedOut = (job: JobState, at: Instant): Ending | undefined => {
 };
 
 /**
- * When a try has run for `timeouts.run` and `grace` seconds more; undefined when it does not run or has no such bound. The
- * time in which it stood still on its node does not count.
+ * When a try has run for `timeouts.run` and `grace` seconds more; undefined when it does not run, has no such bound, or was seen
+ * to be over it already. The time in which it stood still on its node does not count.
  */
 export const runDeadline = (spec: JobSpec, execution: Execution, grace: number): Instant | undefined => {
-  const { state, startedAt, pausedFor = 0 } = execution;
-  if (state !== 'running' || startedAt === undefined || spec.timeouts.run === undefined) return undefined;
+  const { state, startedAt, pausedFor = 0, timedOut } = execution;
+  if (timedOut || state !== 'running' || startedAt === undefined || spec.timeouts.run === undefined) return undefined;
   return plusSeconds(startedAt, spec.timeouts.run + grace + pausedFor);
 };
+
+/** How a try ends that ran for longer than its limit, whatever its node may say of it. */
+export const runTimedOut = (limit: number): Ending => ({
+  class: 'timeout',
+  code: 'run-timeout',
+  message: `timed out after ${String(limit)} s`,
+});
 
 /** Seconds that a try has worked by `at`; 0 for one that never started. */
 export const secondsRun = (execution: Execution, at: Instant): number =>

@@ -1,5 +1,6 @@
 import { unreachable } from '#kernel';
 import type { ExecutionFailed, ExecutionReserved, ExecutionSucceeded, JobEvent } from '../domain/events.js';
+import { runTimedOut } from '../domain/timeouts.js';
 import type { ExecutionRow } from './tables.js';
 
 /** The execution that an event is about, if any. */
@@ -74,14 +75,16 @@ const ended = (row: ExecutionRow, event: JobEvent): ExecutionRow => {
     case 'ExecutionFailed':
       return failed(row, event.data);
     case 'ExecutionLost': {
-      const failure = { class: 'node-lost', code: 'node-lost', message: event.data.reason } as const;
-      return { ...row, state: 'lost', endedAt: event.data.at, failure };
+      const lost = { class: 'node-lost', code: 'node-lost', message: event.data.reason } as const;
+      return { ...row, state: 'lost', endedAt: event.data.at, failure: row.failure ?? lost };
     }
     case 'ExecutionCancelled': {
       const { reason, at, consumption = null, exitCode = null, artifacts = [] } = event.data;
       const failure = { class: 'cancelled', code: 'cancelled', message: reason } as const;
       return { ...row, state: 'cancelled', endedAt: at, failure, consumption, exitCode, artifacts };
     }
+    case 'ExecutionTimedOut':
+      return { ...row, failure: runTimedOut(event.data.limit) };
     case 'ReservationAbandoned':
     case 'ExecutionStopRequested':
       return row;
@@ -92,7 +95,7 @@ const ended = (row: ExecutionRow, event: JobEvent): ExecutionRow => {
 
 const succeeded = (row: ExecutionRow, data: ExecutionSucceeded['data']): ExecutionRow => {
   const { exitCode, artifacts, consumption, at } = data;
-  return { ...row, state: 'succeeded', endedAt: at, progress: 1, exitCode, artifacts, consumption };
+  return { ...row, state: 'succeeded', endedAt: at, failure: null, progress: 1, exitCode, artifacts, consumption };
 };
 
 const failed = (row: ExecutionRow, data: ExecutionFailed['data']): ExecutionRow => {

@@ -31,7 +31,7 @@ export interface ExecutionChange {
 export const evolveJob = (row: JobRow | undefined, event: JobEvent, change: ExecutionChange): JobRow | undefined => {
   if (event.type === 'JobSubmitted') return submitted(event.data);
   if (!row) return undefined;
-  const counted = { ...specific(row, event), ...counts(row, change) };
+  const counted = { ...specific(row, event, change), ...counts(row, change) };
   const next = { ...counted, reason: reasonAfter(counted, event), progress: progressOf(counted, change) };
   const state = stateOf(next);
   return state === row.state ? next : { ...next, state, stateSince: timeOf(event) };
@@ -74,7 +74,7 @@ const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmit
 
 /** What an event changes beside counts, reason, progress and state. */
 // eslint-disable-next-line max-lines-per-function -- one case for each event that changes something
-const specific = (row: JobRow, event: JobEvent): JobRow => {
+const specific = (row: JobRow, event: JobEvent, { after }: ExecutionChange): JobRow => {
   switch (event.type) {
     case 'JobPriorityChanged':
       return { ...row, priority: event.data.priority };
@@ -115,18 +115,16 @@ const specific = (row: JobRow, event: JobEvent): JobRow => {
       };
     }
     default:
-      return failureSeen(row, event);
+      return failureSeen(row, event, after);
   }
 };
 
-/** The last real error stays visible while the job is tried again. */
-const failureSeen = (row: JobRow, event: JobEvent): JobRow => {
-  if (event.type === 'ExecutionFailed') {
-    const { class: kind, code, message } = event.data;
-    return { ...row, failure: { class: kind, code, message } };
-  }
-  if (event.type !== 'ExecutionLost') return row;
-  return { ...row, failure: { class: 'node-lost', code: 'node-lost', message: event.data.reason } };
+/** The last real error stays visible while the job is tried again; what ended the job, when something of it still ran. */
+const failureSeen = (row: JobRow, event: JobEvent, execution: ExecutionRow | undefined): JobRow => {
+  if (row.endedAt !== null) return row;
+  const failed =
+    event.type === 'ExecutionFailed' || event.type === 'ExecutionLost' || event.type === 'ExecutionTimedOut';
+  return failed && execution?.failure ? { ...row, failure: execution.failure } : row;
 };
 
 const targetsChanged = (row: JobRow, { added, removed }: TargetsChanged['data']): JobRow => ({

@@ -32,6 +32,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   ExecutionFailed: true,
   ExecutionLost: true,
   ExecutionStopRequested: true,
+  ExecutionTimedOut: true,
   ExecutionCancelled: true,
   LateResultRejected: true,
   JobRequeued: true,

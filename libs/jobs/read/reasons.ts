@@ -60,6 +60,8 @@ const ofExecution = (reason: string | null, event: JobEvent): string | null => {
     case 'ExecutionLost':
     case 'ExecutionCancelled':
       return event.data.reason;
+    case 'ExecutionTimedOut':
+      return `timed out after ${event.data.limit} s, its node has yet to end it`;
     case 'ExecutionStopRequested':
       return `stopping on its node: ${event.data.reason}`;
     case 'ExecutionStarted':

@@ -68,6 +68,7 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   ExecutionFailed: (failure) => `Failed (${failure.class}): ${failure.message}`,
   ExecutionLost: ({ reason }) => `Lost: ${reason}`,
   ExecutionStopRequested: ({ reason }) => `The node was asked to stop it: ${reason}`,
+  ExecutionTimedOut: ({ limit }) => `Timed out after ${limit} s, and its node had not ended it`,
   ExecutionCancelled: ({ reason }) => `Stopped on its node: ${reason}`,
   LateResultRejected: ({ report, nodeId, reason }) =>
     `A late report (${report}) from ${nodeId} was set aside: ${reason}`,

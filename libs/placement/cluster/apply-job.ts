@@ -111,6 +111,7 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ExecutionPublishing':
       return moved(job, event.data.executionId, 'publishing');
     case 'ExecutionStopRequested':
+    case 'ExecutionTimedOut':
       return stopRequested(job, event.data.executionId);
     case 'ReservationDeclined':
       return over(cluster, job, event.data.executionId, 'declined', event.data.at);

@@ -167,6 +167,7 @@ const STEPS: Some<Step> = [
     type: 'ExecutionStopRequested',
     data: { executionId, cause: 'node-drained', reason: 'drained', at },
   })),
+  onExecution((executionId, at) => ({ type: 'ExecutionTimedOut', data: { executionId, limit: 1, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionResumed', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionPublishing', data: { executionId, at } })),
   ...[0, 1, 2].map(() => onExecution((executionId, at, { any }) => ending(executionId, choose(OUTCOMES, any), at))),

@@ -15,7 +15,7 @@ export interface JobTimeoutsParts {
   readonly timers: Timers;
   readonly log: SchedulingLog;
   readonly observer: SchedulingObserver;
-  readonly options: Pick<SchedulingOptions, 'runGrace'>;
+  readonly options: Pick<SchedulingOptions, 'runGrace' | 'runMargin'>;
 }
 
 const ACTOR = { actor: 'system:timeouts' };
@@ -26,13 +26,13 @@ const AGAIN: Millis = 1_000;
  * Holds jobs to their timeouts.
  *
  * Two kinds of deadline side by side. *Job*: `queue` and `total`; set when the job appears in the log or waits again, or at
- * `start` for those found there, and gone with the job's end. *Run*: `run` and the grace in which the node itself should
- * have ended it; set when a task starts or goes on, and gone when it ended. One that rings asks the job, which decides by
- * all that it knows and tells the next moment. While the store is away it rings every second.
+ * `start` for those found there, and gone with the job's end. *Run*: `run` and the margin in which the node's own word of
+ * its end may arrive; set when a task starts or goes on, and gone when it ended or was seen to be over its time. One that rings
+ * asks the job, which decides by all that it knows and tells the next moment. While the store is away it rings every second.
  *
- * After the control plane or the store was away, nodes may have an end to report that nobody took in: their tasks are given
- * the grace from `since` on (the start, or the last return), and so is a job whose time ran out meanwhile and of which
- * something runs. Ends with `stop`.
+ * After the control plane or the store was away, nodes may have an end to report that nobody took in: tasks from before that
+ * are given the grace from `since` on (the start, or the last return), and so is a job whose time ran out meanwhile and of
+ * which something runs. Ends with `stop`.
  */
 export class JobTimeouts {
   private readonly ofJobs: Deadlines;
@@ -79,6 +79,7 @@ export class JobTimeouts {
         return this.watchRun(job, job?.executions.get(event.data.executionId));
       }
       case 'ExecutionPublishing':
+      case 'ExecutionTimedOut':
       case 'ExecutionSucceeded':
       case 'ExecutionFailed':
       case 'ExecutionLost':
@@ -111,8 +112,13 @@ export class JobTimeouts {
   private watchRun(job: ClusterJob | undefined, execution: LiveExecution | undefined): void {
     const run = job?.spec.timeouts.run;
     if (run === undefined || execution?.state !== 'running' || execution.startedAt === undefined) return;
-    const due = toMillis(execution.startedAt) + run * 1000 + this.parts.options.runGrace;
-    this.ofRuns.by(execution.executionId, Math.max(due, this.graceEnd));
+    const due = toMillis(execution.startedAt) + run * 1000 + this.parts.options.runMargin;
+    this.ofRuns.by(execution.executionId, Math.max(due, this.earliest(execution)));
+  }
+
+  /** Before which a run is not taken to be over without its node's word. */
+  private earliest({ startedAt }: LiveExecution): Millis {
+    return startedAt !== undefined && toMillis(startedAt) < this.since ? this.graceEnd : 0;
   }
 
   private get graceEnd(): Millis {
@@ -150,11 +156,13 @@ export class JobTimeouts {
       this.ofRuns.by(executionId, now + AGAIN);
       return;
     }
-    if (now < this.graceEnd) {
-      this.ofRuns.by(executionId, this.graceEnd);
+    const known = this.jobOf(jobIdOfExecution(executionId))?.executions.get(executionId);
+    const earliest = known ? this.earliest(known) : 0;
+    if (now < earliest) {
+      this.ofRuns.by(executionId, earliest);
       return;
     }
-    const grace = options.runGrace / 1000;
+    const grace = options.runMargin / 1000;
     const command: JobCommand = { type: 'TimeOutExecution', executionId, grace, at: toInstant(now) };
     const state = await this.ask(jobIdOfExecution(executionId), command);
     if (this.stopListening.length === 0) return;

@@ -113,7 +113,7 @@ export class AssignmentBoard implements ViewFollower {
       const nodeId = this.nodeOf.get(executionId);
       this.nodeOf.delete(executionId);
       if (nodeId !== undefined) this.bump(nodeId, event.position);
-    } else if (event.type === 'ExecutionStopRequested') {
+    } else if (event.type === 'ExecutionStopRequested' || event.type === 'ExecutionTimedOut') {
       const nodeId = this.nodeOf.get((event.data as { executionId: string }).executionId);
       if (nodeId !== undefined) this.bump(nodeId, event.position);
     } else if (TURNS.has(event.type)) {
@@ -132,7 +132,7 @@ export class AssignmentBoard implements ViewFollower {
   }
 }
 
-/** A run that its node should have ended and did not. */
+/** A run that its node should have ended and did not, in records from when that was done for it. */
 const endedBySystem = ({ type, data }: RecordedEvent): boolean =>
   type === 'ExecutionFailed' && (data as ExecutionFailed['data']).endedBy === 'system';
 
