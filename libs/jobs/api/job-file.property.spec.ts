@@ -154,10 +154,19 @@ const spec = merged(
     labels: texts(/^[a-df-z][a-z0-9._/-]{0,8}$/),
   }),
 ).map((job) => {
-  const described = job as { type: string; count: number };
-  const fits = ['ops', 'daemon'].includes(described.type) ? { ...described, count: 1 } : described;
-  return JSON.parse(JSON.stringify(fits)) as JobSpec;
+  return JSON.parse(JSON.stringify(fitting(job as unknown as JobSpec))) as JobSpec;
 });
+
+/** Without what its type ignores. */
+const fitting = (job: JobSpec): JobSpec => {
+  const { type, retry: given, timeouts: bounds } = job;
+  if (type === 'ops') return { ...job, count: 1 };
+  if (type !== 'daemon') return job;
+  const { queue: _queue, ...kept } = bounds;
+  return { ...job, count: 1, timeouts: kept, retry: { ...given, attempts: 100, on: DAEMON_ON } };
+};
+
+const DAEMON_ON = FAILURE_CLASSES.filter((one) => !['input', 'policy', 'cancelled'].includes(one));
 
 const parsed = (input: unknown): JobSpec => {
   const answer = parseJobSpec(input);

@@ -168,6 +168,19 @@ describe('a job file that is right', () => {
     });
   });
 
+  it('S-03 S-05 what runs on and on is tried again after everything that another try may mend, for long', () => {
+    for (const type of ['service', 'daemon'] as const) {
+      const { retry } = spec(withTask({ type }));
+      expect(retry).toMatchObject({ attempts: 100, backoff: 'exponential', interval: 10, maxInterval: 300 });
+      expect(retry.on).toEqual(expect.arrayContaining(['application', 'resource', 'timeout', 'node-lost']));
+      expect(retry.on).not.toEqual(expect.arrayContaining(['input']));
+      expect(retry.on).not.toEqual(expect.arrayContaining(['policy']));
+    }
+    const given = { attempts: 4, interval: 1, on: ['application' as const] };
+    expect(spec(withTask({ type: 'service', retry: given })).retry).toMatchObject({ ...given, maxInterval: 300 });
+    expect(spec(withTask({ type: 'ops' })).retry).toEqual(spec(withTask({})).retry);
+  });
+
   it('R-02 a long base raises the longest interval with it', () => {
     expect(spec(withTask({ retry: { interval: '5m' } })).retry).toMatchObject({ interval: 300, maxInterval: 300 });
     expect(spec(withTask({ retry: { backoff: 'constant', interval: 5 } })).retry.maxInterval).toBe(5);
@@ -178,6 +191,9 @@ describe('E-01 warnings name each field that is ignored', () => {
   it.each([
     [{ type: 'ops', count: 3 }, /^\/count is ignored/],
     [{ type: 'daemon', count: 3 }, /^\/count is ignored/],
+    [{ type: 'daemon', retry: { attempts: 5 } }, /^\/retry\/attempts is ignored/],
+    [{ type: 'daemon', retry: { on: ['timeout'] } }, /^\/retry\/on is ignored/],
+    [{ type: 'daemon', timeouts: { queue: '1h' } }, /^\/timeouts\/queue is ignored/],
     [{ profile: 'gpu', weights: { queue: 1 } }, /^\/profile is ignored/],
     [{ retry: { backoff: 'constant', interval: 5, maxInterval: 60 } }, /^\/retry\/maxInterval is ignored/],
     [{ retry: { attempts: 1, memory: { factor: 2, max: '8GiB' } } }, /^\/retry\/memory is ignored: attempts is 1/],

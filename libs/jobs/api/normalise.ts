@@ -1,12 +1,14 @@
 import { foldArchitecture } from '#placement';
 import { bytesOf, secondsOf } from '#platform/validation';
 import type { Measure } from '#platform/validation';
+import { FAILURE_CLASSES, hasTargets, isEndless } from '../domain/job-spec.js';
 import type {
   BatchRequest,
   FailureClass,
   GpuRequest,
   InputRequest,
   JobSpec,
+  JobType,
   ResourceRequest,
   RetryPolicy,
   SoftwareRequirement,
@@ -21,9 +23,22 @@ import { foldPath } from './rules.js';
 const DEFAULT_CPU = 0.5;
 export const DEFAULT_MEMORY = 512 * 1024 * 1024;
 const DEFAULT_CONFIRM = 15;
-const DEFAULT_RETRY = { attempts: 3, backoff: 'exponential', interval: 10, maxInterval: 60 } as const;
-/** What went wrong with the machine and not with the work. */
-const DEFAULT_RETRY_ON: readonly FailureClass[] = ['node-lost', 'infrastructure'];
+/** `on`: what went wrong with the machine and not with the work. */
+const DEFAULT_RETRY: RetryPolicy = {
+  attempts: 3,
+  backoff: 'exponential',
+  interval: 10,
+  maxInterval: 60,
+  on: ['node-lost', 'infrastructure'],
+};
+/** Of what is to run on and on: everything but what another try cannot mend. */
+const ENDLESS_RETRY: RetryPolicy = {
+  attempts: 100,
+  backoff: 'exponential',
+  interval: 10,
+  maxInterval: 300,
+  on: FAILURE_CLASSES.filter((one) => !['input', 'policy', 'cancelled'].includes(one)),
+};
 
 /** To thousandths, the step of cores and shares; turns −0 into 0. */
 const toMilli = (value: number): number => Math.round(value * 1000) / 1000 + 0;
@@ -62,28 +77,29 @@ const input = ({ source, path, size, sha256 }: InputDto): InputRequest => ({
 });
 
 /** A cancelled job is never tried again, whatever the file says. */
-const retriedClasses = (on: readonly string[] | undefined): readonly FailureClass[] =>
-  on === undefined
-    ? DEFAULT_RETRY_ON
-    : [...new Set(on as readonly FailureClass[])].filter((one) => one !== 'cancelled');
+const retriedClasses = (on: readonly string[]): readonly FailureClass[] =>
+  [...new Set(on as readonly FailureClass[])].filter((one) => one !== 'cancelled');
 
 /** Undefined when there is no other try, or no more to ask for. */
-const memoryRetry = ({ memory, attempts = DEFAULT_RETRY.attempts }: Partial<RetryDto>, asked: number) => {
+const memoryRetry = ({ memory }: Partial<RetryDto>, attempts: number, asked: number) => {
   const max = memory && bytesOf(memory.max);
   return memory && max !== undefined && max > asked && attempts > 1 ? { factor: memory.factor, max } : undefined;
 };
 
-const retry = (dto: Partial<RetryDto> = {}, asked: number): RetryPolicy => {
-  const backoff = dto.backoff ?? DEFAULT_RETRY.backoff;
-  const interval = secondsOf(dto.interval ?? DEFAULT_RETRY.interval);
-  const memory = memoryRetry(dto, asked);
-  const longest = secondsOf(dto.maxInterval ?? Math.max(interval, DEFAULT_RETRY.maxInterval));
+const retry = (dto: Partial<RetryDto> = {}, type: JobType, asked: number): RetryPolicy => {
+  const usual = isEndless(type) ? ENDLESS_RETRY : DEFAULT_RETRY;
+  const backoff = dto.backoff ?? usual.backoff;
+  const interval = secondsOf(dto.interval ?? usual.interval);
+  const longest = secondsOf(dto.maxInterval ?? Math.max(interval, usual.maxInterval));
+  // A daemon is tried again whatever happens.
+  const { attempts = usual.attempts, on = usual.on } = type === 'daemon' ? {} : dto;
+  const memory = memoryRetry(dto, attempts, asked);
   return {
-    attempts: dto.attempts ?? DEFAULT_RETRY.attempts,
+    attempts,
     backoff,
     interval,
     maxInterval: backoff === 'constant' ? interval : longest,
-    on: retriedClasses(dto.on),
+    on: retriedClasses(on),
     ...(memory && { memory }),
   };
 };
@@ -91,16 +107,18 @@ const retry = (dto: Partial<RetryDto> = {}, asked: number): RetryPolicy => {
 const seconds = (value: Measure | undefined): number | undefined =>
   value === undefined ? undefined : secondsOf(value);
 
-const timeouts = (dto: Partial<TimeoutsDto> = {}): Timeouts => ({
+const timeouts = (dto: Partial<TimeoutsDto> = {}, type: JobType): Timeouts => ({
   confirm: seconds(dto.confirm) ?? DEFAULT_CONFIRM,
-  ...defined({ queue: seconds(dto.queue), run: seconds(dto.run), total: seconds(dto.total) }),
+  ...defined({
+    queue: type === 'daemon' ? undefined : seconds(dto.queue),
+    run: seconds(dto.run),
+    total: seconds(dto.total),
+  }),
 });
 
 /** Without the entries that are undefined: an absent field and an undefined one are different things in an event. */
 const defined = <Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Value] => entry[1] !== undefined));
-
-const oneOfItself = (dto: JobSpecDto): boolean => dto.type === 'ops' || dto.type === 'daemon';
 
 const placementPart = (dto: JobSpecDto) => ({
   ...(dto.application && { application: software(dto.application) }),
@@ -142,18 +160,19 @@ const preferencePart = (dto: JobSpecDto) => ({
 /** The job that a checked file describes. */
 export const toJobSpec = (dto: JobSpecDto): JobSpec => {
   const placement = placementPart(dto);
+  const { type = 'batch' } = dto;
   return {
     name: dto.name,
     project: dto.project,
-    type: dto.type ?? 'batch',
-    count: oneOfItself(dto) ? 1 : (dto.count ?? 1),
+    type,
+    count: hasTargets(type) ? 1 : (dto.count ?? 1),
     priority: (dto.priority ?? 50) + 0,
     ...placement,
     ...workPart(dto),
     ...preferencePart(dto),
     dependsOn: (dto.dependsOn ?? []).map(({ job, when = 'completed' }) => ({ job, when })),
-    retry: retry(dto.retry, placement.resources.memory),
-    timeouts: timeouts(dto.timeouts),
+    retry: retry(dto.retry, type, placement.resources.memory),
+    timeouts: timeouts(dto.timeouts, type),
     labels: { ...dto.labels },
   };
 };
@@ -168,12 +187,12 @@ export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] =>
   const warnings: readonly Warning[] = [
     [
       count !== undefined && count !== spec.count,
-      `/count is ignored: a job of type ${spec.type} runs once on each node`,
+      `/count is ignored: a job of type ${spec.type} runs on each node that matches`,
     ],
     [profile !== undefined && given !== undefined, '/profile is ignored: weights are given'],
     [longest !== spec.retry.maxInterval, '/retry/maxInterval is ignored: the backoff is constant'],
     [
-      retries?.on?.includes('cancelled') === true,
+      spec.type !== 'daemon' && retries?.on?.includes('cancelled') === true,
       '/retry/on: cancelled is ignored: a cancelled job is not tried again',
     ],
     [
@@ -191,7 +210,18 @@ export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] =>
       '/estimate/duration is over /timeouts/run: the run would be ended before',
     ],
   ];
-  return [...warnings.filter(([when]) => when).map(([, says]) => says), ...spec.inputs.flatMap(changeable)];
+  const all = [...warnings, ...daemonWarnings(dto, spec)];
+  return [...all.filter(([when]) => when).map(([, says]) => says), ...spec.inputs.flatMap(changeable)];
+};
+
+const daemonWarnings = ({ retry: retries, timeouts: bounds }: JobSpecDto, spec: JobSpec): readonly Warning[] => {
+  if (spec.type !== 'daemon') return [];
+  const { attempts, on } = spec.retry;
+  return [
+    [(retries?.attempts ?? attempts) !== attempts, '/retry/attempts is ignored: a daemon is tried again for ever'],
+    [(retries?.on ?? on).join() !== on.join(), '/retry/on is ignored: a daemon is tried again whatever happens'],
+    [bounds?.queue !== undefined, '/timeouts/queue is ignored: a daemon waits for its nodes as long as it takes'],
+  ];
 };
 
 const changeable = ({ source, sha256 }: InputRequest, index: number): string[] =>
