@@ -1,9 +1,15 @@
 import type { Millis, Timer } from '#kernel';
-import { PostgresIdempotencyStore, PostgresPresenceStore, ProgressStore } from '#read-store';
+import {
+  PostgresIdempotencyStore,
+  PostgresPresenceStore,
+  PostgresSubscriberPositions,
+  ProgressStore,
+} from '#read-store';
 import { LeaderLock, ProjectionPositions, ProjectionRunner, migrate } from '#read-store';
 import { ControlLoop } from '#scheduling';
 import type { SchedulingObserver } from '#scheduling';
 import type { Parts } from './parts.js';
+import { Subscribers } from './subscribers.js';
 
 const SCHEDULER_LOCK = 'scheduler';
 const RETRY_AFTER: Millis = 1_000;
@@ -23,6 +29,7 @@ export class Lifecycle {
   readonly progress: ProgressStore;
   readonly answers: PostgresIdempotencyStore;
   readonly runner: ProjectionRunner | undefined;
+  private readonly subscribers: Subscribers | undefined;
   private readonly leader: LeaderLock | undefined;
   private loop: ControlLoop | undefined;
   private changing: Promise<void> = Promise.resolve();
@@ -41,6 +48,7 @@ export class Lifecycle {
     if (config.roles.includes('projector')) {
       const onPassed = this.positions.advance;
       this.runner = new ProjectionRunner({ url, store, projections, clock, timers, log, onPassed });
+      this.subscribers = this.subscribersOf(url);
     }
     if (this.schedules && config.schedulerLock) this.leader = this.leaderLock(url);
   }
@@ -60,6 +68,7 @@ export class Lifecycle {
     this.presence.start();
     this.progress.start();
     this.runner?.start();
+    this.subscribers?.start();
     this.leader?.start();
     if (this.schedules && !this.leader) void this.change(() => this.startLoop());
     await this.readModelsMade();
@@ -82,6 +91,7 @@ export class Lifecycle {
     await this.change(() => this.stopLoop());
     await this.leader?.stop();
     await this.runner?.stop();
+    await this.subscribers?.stop();
     await this.presence.stop();
     await this.progress.stop();
     await this.parts.view.stop();
@@ -143,6 +153,17 @@ export class Lifecycle {
         await new Promise<void>((resolve) => void timers.after(RETRY_AFTER, resolve));
       }
     }
+  }
+
+  private subscribersOf(databaseUrl: string): Subscribers {
+    const { config, store, clock, timers, log, metrics, readStore } = this.parts;
+    const told = (result: string) => (subscriber: string) => metrics.deliveries.inc({ subscriber, result });
+    return new Subscribers({
+      configured: config.subscribers,
+      ...{ databaseUrl, store, clock, timers, log },
+      positions: new PostgresSubscriberPositions(readStore),
+      observer: { delivered: told('delivered'), failed: told('failed'), gaveUp: told('given-up') },
+    });
   }
 
   private leaderLock(url: string): LeaderLock {
@@ -212,6 +233,11 @@ export class Lifecycle {
   }
 
   private measure(): void {
+    const { subscriberLag, subscriberWaiting } = this.parts.metrics;
+    for (const { name, behind, waiting } of this.subscribers?.statuses ?? []) {
+      subscriberLag.set({ subscriber: name }, behind / 1000);
+      subscriberWaiting.set({ subscriber: name }, waiting);
+    }
     const counts = this.loop?.scheduler.counts ?? { ready: 0, inFlight: 0, waiting: 0, delayed: 0 };
     this.parts.metrics.ready.set(counts.ready);
     this.parts.metrics.inFlight.set(counts.inFlight);

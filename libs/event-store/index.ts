@@ -9,6 +9,7 @@ export type { AppendFault, DeliveryFault, FaultRates, MemoryFaults, ReadFault } 
 export { MemoryLog } from './memory/log.js';
 export { MemoryEventStore } from './memory/store.js';
 export type { MemoryEventStoreOptions } from './memory/store.js';
+export { rawEvent } from './raw-event.js';
 export { EventStoreUnavailable, EventTooLarge, START } from './port.js';
 export type {
   AppendResult,

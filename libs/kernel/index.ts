@@ -7,6 +7,7 @@ export { plusSeconds, toInstant, toMillis } from './instant.js';
 export type { Instant } from './instant.js';
 export { fromMilli, toMilli } from './milli.js';
 export { byText, hash32 } from './order.js';
+export { pause } from './pause.js';
 export type { Clock, Ids, Millis, Random, Timer, Timers } from './ports.js';
 export { countingIds, seededRandom } from './random.js';
 export { systemClock, systemIds, systemRandom, systemTimers } from './system.js';

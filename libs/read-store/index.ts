@@ -42,3 +42,4 @@ export { PostgresPresenceStore } from './telemetry/presence-store.js';
 export type { TelemetryLog } from './telemetry/pending-writes.js';
 export { ProgressStore } from './telemetry/progress-store.js';
 export type { Progress } from './telemetry/progress-store.js';
+export { PostgresSubscriberPositions } from './telemetry/subscriber-positions.js';

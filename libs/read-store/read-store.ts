@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { Projections0001 } from './migrations/0001-projections.js';
 import { Telemetry0002 } from './migrations/0002-telemetry.js';
+import { Subscribers0003 } from './migrations/0003-subscribers.js';
 import type { Pool } from 'pg';
 import type { EntitySchema, Logger } from 'typeorm';
 
@@ -24,7 +25,7 @@ export const createReadStore = ({ url, poolSize = 10, entities = [], logger }: R
     url,
     poolSize,
     entities: [...entities],
-    migrations: [Projections0001, Telemetry0002],
+    migrations: [Projections0001, Telemetry0002, Subscribers0003],
     migrationsTableName: 'migrations',
     synchronize: false,
     ...(logger ? { logger, logging: true } : { logging: false }),

@@ -28,7 +28,7 @@ const ROWS = [
     ...range('W', 1, 6),
   ],
   // How jobs are submitted and seen.
-  ...['E-01', 'E-02', 'E-04', 'E-05'],
+  ...['E-01', 'E-02', 'E-04', 'E-05', 'E-08'],
 ];
 
 /** The rows in the titles of tests, be they plain or in the tables of `it.each`. */

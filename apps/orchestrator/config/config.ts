@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readSubscriberFile } from '#subscribers';
+import type { ConfiguredSubscriber } from '#subscribers';
 
 export type OrchestratorRole = 'api' | 'scheduler' | 'projector';
 
@@ -27,6 +29,8 @@ export interface Config {
   readonly retries: boolean;
   /** Events from one snapshot of the cluster to the next; 0 for none. */
   readonly snapshotEvery: number;
+  /** Who is told of events as they happen. */
+  readonly subscribers: readonly ConfiguredSubscriber[];
 }
 
 /** A start that was stopped: every wrong value by name. */
@@ -60,6 +64,7 @@ export const readConfig = (env: Environment): Config => {
     retries: reader.choice('ESCALON_RETRIES', 'on', ['on', 'off']) === 'on',
     runGrace: reader.number('ESCALON_RUN_GRACE', 30, 0, 86_400),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
+    subscribers: subscribersOf(env, mistakes),
   };
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
   return config;
@@ -104,6 +109,15 @@ const readerOf = (env: Environment, mistakes: string[]) => {
     return named as OrchestratorRole[];
   };
   return { text, number, whole, choice, url, roles, secret: () => secretOf(env, mistakes) };
+};
+
+const subscribersOf = (env: Environment, mistakes: string[]): readonly ConfiguredSubscriber[] => {
+  const file = env.ESCALON_SUBSCRIBERS_FILE;
+  if (file === undefined || file === '') return [];
+  const read = readSubscriberFile(file);
+  if (read.ok) return read.subscribers;
+  mistakes.push(...read.mistakes.map((mistake) => `ESCALON_SUBSCRIBERS_FILE: ${mistake}`));
+  return [];
 };
 
 const secretOf = (env: Environment, mistakes: string[]): string => {

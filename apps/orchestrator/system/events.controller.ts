@@ -1,9 +1,9 @@
 import { Controller, Get, Headers, Inject, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { START } from '#event-store';
+import { START, rawEvent } from '#event-store';
 import type { EventStore, RecordedEvent } from '#event-store';
-import { rawEvent, requireWholeView } from '#jobs/api';
+import { requireWholeView } from '#jobs/api';
 import { CurrentCaller, EventStreams, ProblemException, Roles, limitText, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { EVENT_STORE, TIMERS } from '#platform/ports';

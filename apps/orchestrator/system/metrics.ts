@@ -16,6 +16,9 @@ const NAMES = {
   inFlight: 'escalon_eval_broker_inflight',
   waiting: 'escalon_eval_broker_waiting',
   heartbeats: 'escalon_heartbeats_total',
+  deliveries: 'escalon_subscriber_deliveries_total',
+  subscriberLag: 'escalon_subscriber_lag_seconds',
+  subscriberWaiting: 'escalon_subscriber_waiting_events',
   requests: 'escalon_http_request_duration_seconds',
   projectionLag: 'escalon_projection_lag_seconds',
 } as const;
@@ -84,6 +87,24 @@ export class Metrics {
     name: NAMES.projectionLag,
     help: 'Age of the oldest event that a read model has not applied',
     labelNames: ['projection'],
+    ...this.on,
+  });
+  readonly deliveries = new Counter({
+    name: NAMES.deliveries,
+    help: 'Deliveries to subscribers: delivered, failed (and tried again) or given-up',
+    labelNames: ['subscriber', 'result'],
+    ...this.on,
+  });
+  readonly subscriberLag = new Gauge({
+    name: NAMES.subscriberLag,
+    help: 'Age of the oldest event that was not delivered to a subscriber',
+    labelNames: ['subscriber'],
+    ...this.on,
+  });
+  readonly subscriberWaiting = new Gauge({
+    name: NAMES.subscriberWaiting,
+    help: 'Events read for a subscriber and not delivered to it',
+    labelNames: ['subscriber'],
     ...this.on,
   });
   readonly requests = new Histogram({

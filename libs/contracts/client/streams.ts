@@ -1,6 +1,6 @@
+import { pause } from '#kernel';
 import type { Timers } from '#kernel';
 import { ProblemError, ServerUnreachable } from './http.js';
-import { pause } from './pause.js';
 import { linesOf, serverSentEvents } from './server-sent-events.js';
 import type { ServerSentEvent } from './server-sent-events.js';
 import type { AuditMessage, LogLine, Page, RawEvent } from './views.js';

@@ -1,7 +1,7 @@
+import { pause } from '#kernel';
 import type { Millis, Timers } from '#kernel';
 import type { JobStateName } from '../vocabulary.js';
 import { ProblemError, ServerUnreachable } from './http.js';
-import { pause } from './pause.js';
 import type { JobView } from './views.js';
 
 /** Milliseconds between two looks at a job. */

@@ -5,7 +5,6 @@ export { parseJobSpec } from './job-file.js';
 export type { ParsedJob } from './job-file.js';
 export { PROJECT_LOOKUP } from './job-reader.js';
 export type { ProjectLookup } from './job-reader.js';
-export { rawEvent } from './job-views.controller.js';
 export { JobsApiModule } from './jobs-api.module.js';
 export { PROGRESS_SINK } from './reports.controller.js';
 export type { ProgressSink } from './reports.controller.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { toInstant } from '#kernel';
+import { rawEvent } from '#event-store';
 import type { EventStore, RecordedEvent } from '#event-store';
 import { CurrentCaller, ListQuery, ProblemException, Roles, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
@@ -144,24 +144,3 @@ const rawEvents = async (
   }
   return pageOf(events, size, ({ revision }) => writeCursor([String(revision)], filter));
 };
-
-/** An event as auditors get it: exactly what is stored, 64-bit numbers as text. */
-export const rawEvent = ({
-  id,
-  type,
-  stream,
-  revision,
-  position,
-  recordedAt,
-  data,
-  metadata,
-}: RecordedEvent): object => ({
-  id,
-  type,
-  stream,
-  revision: String(revision),
-  position: String(position),
-  recordedAt: toInstant(recordedAt),
-  metadata,
-  data,
-});

@@ -4,6 +4,7 @@ import {
   MemoryIdempotencyStore,
   PostgresIdempotencyStore,
   PostgresPresenceStore,
+  PostgresSubscriberPositions,
   ProgressStore,
   openReadStore,
 } from '../index.js';
@@ -52,6 +53,14 @@ describe('telemetry and kept answers', () => {
     store.seen('node-2', time.now() - HOUR);
     await store.stop();
     expect((await store.lastSeen()).get('node-2')).toBe(time.now());
+  });
+
+  it('E-08 keeps how far a subscriber was told, and never goes back', async () => {
+    const positions = new PostgresSubscriberPositions(source);
+    expect(await positions.load('chat')).toBeUndefined();
+    for (const position of [-1n, 2n ** 62n, 17n]) await positions.save('chat', position);
+    expect(await positions.load('chat')).toBe(2n ** 62n);
+    expect(await positions.load('books')).toBeUndefined();
   });
 
   it('keeps what could not be written until the database is back', async () => {

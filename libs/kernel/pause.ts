@@ -1,4 +1,4 @@
-import type { Millis, Timers } from '#kernel';
+import type { Millis, Timers } from './ports.js';
 
 /** Resolves after a time, or at once when the signal is aborted. */
 export const pause = (timers: Timers, delay: Millis, signal?: AbortSignal): Promise<void> =>
