@@ -110,6 +110,20 @@ describe('an agent at work', () => {
     expect(consumption.maxMemory).toBeGreaterThan(40 * 2 ** 20);
   });
 
+  it('G-25 G-26 confirms with the batch that there is room for, which the task is told', async () => {
+    await begin({ inventory: { cpu: 4, memory: GIB, disk: GIB, gpus: [] } });
+    const contract = { cpu: 1, memory: 2 * GIB, disk: 0, ioSlots: 0, gpus: [], batchSize: 15 };
+    const batch = { min: 4, memoryPerItem: GIB / 8, gpuMemoryPerItem: 0 };
+    plane.assign(someAssignment('job1.e1', sh('env'), { batch }, { contract }));
+
+    await plane.reported('job1.e1', 'succeed');
+
+    const granted = { ...contract, memory: GIB, batchSize: 7 };
+    expect(await plane.reported('job1.e1', 'confirm')).toMatchObject({ fencingToken: 7, contract: granted });
+    const told = plane.log('job1.e1', 'stdout').split('\n');
+    expect(told).toEqual(expect.arrayContaining(['ESCALON_BATCH_SIZE=7', `ESCALON_MEMORY=${GIB}`]));
+  });
+
   it('gives the task a clean environment that tells its contract', async () => {
     process.env['SECRET_OF_THE_AGENT'] = 'x';
     await begin({ inventory: { cpu: 4, memory: GIB, disk: GIB, gpus: [{ id: 'GPU-1', model: 'T4', memory: GIB }] } });

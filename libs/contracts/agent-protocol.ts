@@ -31,6 +31,13 @@ export interface HeartbeatRequest {
 /** What the control plane wants of an execution. */
 export type DesiredState = 'run' | 'stop' | 'pause';
 
+/** `min` is the least that may be granted. Bytes per item, of the machine's memory and of each device that is shared. */
+export interface AssignedBatch {
+  readonly min: number;
+  readonly memoryPerItem: number;
+  readonly gpuMemoryPerItem: number;
+}
+
 export interface AssignedTask {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -38,6 +45,8 @@ export interface AssignedTask {
   /** Index of this partition, and how many there are. */
   readonly partition: number;
   readonly partitions: number;
+  /** Of a task that works in batches: how far the contract's `batchSize` may be reduced, and bytes that an item takes. */
+  readonly batch?: AssignedBatch;
   /** Seconds that the run may take; the agent ends it then with class `timeout`. */
   readonly runTimeout?: number;
 }
@@ -82,7 +91,8 @@ interface ReportOf<Type extends string> {
   readonly fencingToken: number;
 }
 
-export type ConfirmReport = ReportOf<'confirm'>;
+/** `contract`: all that the node grants, where that is a smaller batch than was reserved. */
+export type ConfirmReport = ReportOf<'confirm'> & { readonly contract?: Contract };
 export type DeclineReport = ReportOf<'decline'> & { readonly reason: string };
 export type PrepareReport = ReportOf<'prepare'>;
 export type StartReport = ReportOf<'start'>;

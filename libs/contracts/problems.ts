@@ -77,6 +77,11 @@ export const PROBLEMS = {
   EXECUTION_UNKNOWN: kind(404, 'There is no such execution', 'Read the assignments again and act on those only.'),
   WRONG_NODE: kind(403, 'The execution belongs to another node', 'Report only executions of this node.'),
   STALE_EXECUTION: kind(409, 'The execution is over', 'Stop it and forget it; the report changed nothing.'),
+  CONTRACT_NOT_SMALLER: kind(
+    409,
+    'The contract is not smaller than the one reserved',
+    'Confirm with the contract of the assignment, or with less of it.',
+  ),
   EXECUTION_STATE: kind(409, 'The execution is not in a state for this', 'Read the assignments again.'),
   LOG_OFFSET_GAP: kind(409, 'The chunk leaves a gap', 'Send again from the offset in expected.', again),
 

@@ -4,7 +4,7 @@ export { nodeDecider } from './domain/decide.js';
 export type * from './domain/events.js';
 export { NODE_STREAM_PREFIX, nodeStream } from './domain/events.js';
 export type * from './domain/inventory.js';
-export { freeCapacity, shortages, totalCapacity } from './domain/ledger.js';
+export { freeCapacity, isWithin, shortages, totalCapacity } from './domain/ledger.js';
 export type { FreeCapacity, Shortage } from './domain/ledger.js';
 export { latencyClassOf } from './domain/latency.js';
 export type { LatencyClass } from './domain/latency.js';

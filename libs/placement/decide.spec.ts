@@ -104,7 +104,7 @@ describe('a decision', () => {
     expect(primaryReasons({ decision })).toEqual(['capacity.memory', 'capacity.memory!']);
     expect(decision).toMatchObject({
       outcome: 'deferred',
-      wakesOn: ['CapacityReleased', 'NodeEnrolled', 'NodeInventoryChanged'],
+      wakesOn: ['CapacityReduced', 'CapacityReleased', 'NodeEnrolled', 'NodeInventoryChanged'],
     });
   });
 
@@ -227,7 +227,7 @@ describe('explanations', () => {
       'Why not: 1 node: the owner does not accept the account (asked ana; never)',
       'Why not: 1 node: not enough memory (asked 64 GiB, best 48 GiB; not now)',
       'Nearest miss: 1 node came as far as "not enough memory" (asked 64 GiB, best 48 GiB); passes when memory is freed.',
-      'Looked at again on: CapacityReleased, NodeEnrolled, NodeInventoryChanged, NodePolicyChanged.',
+      'Looked at again on: CapacityReduced, CapacityReleased, NodeEnrolled, NodeInventoryChanged, NodePolicyChanged.',
     ]);
   });
 

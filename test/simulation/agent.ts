@@ -1,4 +1,4 @@
-import type { FailReport, Report, ReportAnswer } from '#contracts';
+import type { Contract, FailReport, Report, ReportAnswer } from '#contracts';
 import type { FailureClass } from '#jobs';
 import type { FakeTime, Millis } from '#kernel';
 import { aConsumption } from '#testing';
@@ -250,7 +250,7 @@ export class SimulatedAgent {
     const slow = this.parts.stormy() && this.chance.happens(0.05);
     await this.sleepOf(held, slow ? this.chance.int(5_000, 40_000) : this.chance.int(0, 500));
     if (!goesOn()) return;
-    await this.send({ type: 'confirm', ...keyOf(told) });
+    await this.send({ type: 'confirm', ...keyOf(told), ...this.less(told) });
     if (!goesOn()) return;
     if (this.chance.happens(0.3)) {
       void this.send({ type: 'prepare', ...keyOf(told) });
@@ -268,6 +268,13 @@ export class SimulatedAgent {
     if (!this.stumbles(0.2)) entry.limitAt = this.parts.time.now() + told.limit;
     this.parts.truth.started(this, told);
     void this.send({ type: 'start', ...keyOf(told) });
+  }
+
+  /** Now and then there is room for half of a batch only. */
+  private less({ contract }: Told): { contract?: Contract } {
+    const { memory, batchSize = 1 } = contract;
+    if (batchSize === 1 || this.chance.happens(0.5)) return {};
+    return { contract: { ...contract, memory: Math.ceil(memory / 2), batchSize: Math.ceil(batchSize / 2) } };
   }
 
   private async run(held: Held, life: number): Promise<void> {

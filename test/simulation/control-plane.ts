@@ -6,7 +6,7 @@ import type { JobCommand, JobEvent, JobState } from '#jobs';
 import { toInstant } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis, Timer, Timers } from '#kernel';
 import { nodeDecider, nodeStream } from '#nodes';
-import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
+import type { Contract, NodeCommand, NodeEvent, NodeState } from '#nodes';
 import type { LiveExecution } from '#placement';
 import { projectDecider, projectStream } from '#projects';
 import type { ProjectCommand, ProjectEvent, ProjectState } from '#projects';
@@ -36,6 +36,7 @@ export interface Told {
   readonly state: string;
   readonly desired: 'run' | 'stop' | 'pause';
   readonly confirmBy: Instant;
+  readonly contract: Contract;
   /** How long the task runs, and may run, in milliseconds. */
   readonly run: Millis;
   readonly limit: Millis;
@@ -218,12 +219,12 @@ export class ControlPlane {
   }
 
   private told({ stopRequested, ...execution }: LiveExecution): Told {
-    const { executionId, fencingToken, jobId, partition, attempt, state, confirmBy } = execution;
+    const { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, contract } = execution;
     const job = this.view.cluster.jobs.get(jobId);
     const desired = !job || job.cancelRequested || stopRequested ? 'stop' : job.paused ? 'pause' : 'run';
     const run = Number(job?.spec.task.env['RUN'] ?? 1) * 1000;
     const limit = (job?.spec.timeouts.run ?? Infinity) * 1000;
-    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, desired, run, limit };
+    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, contract, desired, run, limit };
   }
 
   private logger(): SchedulingLog {

@@ -1,10 +1,10 @@
 import type { RecordedEvent } from '#event-store';
-import { jobDecider, liveExecutions, nextTimeout } from '#jobs';
+import { jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
 import type { JobEvent, JobState } from '#jobs';
 import { fold } from '#kernel';
 import type { Instant } from '#kernel';
-import { freeCapacity, nodeDecider } from '#nodes';
-import type { NodeEvent } from '#nodes';
+import { freeCapacity, isWithin, nodeDecider } from '#nodes';
+import type { CapacityReduced, NodeEvent } from '#nodes';
 import { DecisionWalk, isOfDecision, verifyPoint } from '#scheduling';
 import type { DerivationPoint } from '#scheduling';
 import type { Observed } from './observed.js';
@@ -22,7 +22,13 @@ export const violations = (log: readonly RecordedEvent[], observed: Observed): s
     jobs.set(job.jobId, job);
     wrong.push(...wrongWithJob(stream, events, job, observed.longAgo));
   }
-  return [...observed.violations, ...wrong, ...forgotten(jobs, observed), ...notDerived(log)];
+  return [
+    ...observed.violations,
+    ...wrong,
+    ...wrongReductions(log, jobs),
+    ...forgotten(jobs, observed),
+    ...notDerived(log),
+  ];
 };
 
 const JOB_ENDS = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);
@@ -96,6 +102,20 @@ const wrongWithNode = (stream: string, events: readonly RecordedEvent[]): string
   }
   for (const [id, held] of claims) if (held !== 0) wrong.push(`${stream}: ${id} was never released`);
   return wrong;
+};
+
+/** A ledger holds less of an execution only because its job says so, and once. */
+const wrongReductions = (log: readonly RecordedEvent[], jobs: ReadonlyMap<string, JobState>): string[] => {
+  const seen = new Set<string>();
+  return log.flatMap(({ stream, type, data }) => {
+    if (type !== 'CapacityReduced') return [];
+    const { executionId, contract } = data as CapacityReduced['data'];
+    const twice = seen.has(executionId) ? [`${stream}: ${executionId} was reduced twice`] : [];
+    seen.add(executionId);
+    const stated = jobs.get(jobIdOfExecution(executionId))?.executions[executionId]?.contract;
+    const agrees = stated && isWithin(stated, contract) && isWithin(contract, stated);
+    return agrees ? twice : [...twice, `${stream}: ${executionId} holds what its job does not say`];
+  });
 };
 
 /** What was acknowledged to anybody is in the log. */

@@ -49,6 +49,7 @@ export const seedsFrom = (first: number, count: number): number[] =>
 
 /** What each case must have seen, or it is no storm. */
 export const EXPECTED: readonly string[] = [
+  'CapacityReduced',
   'ExecutionFailed',
   'ExecutionLost',
   'ExecutionPaused',

@@ -126,7 +126,7 @@ const demandsOf = (chance: Chance): Partial<JobSpec> => {
     [2, { resources, constraints: [`zone = ${chance.pick(ZONES)}`] }],
     [1, { resources, constraints: ['!spot'], preferences: [{ constraint: 'zone = a', weight: 50 }] }],
     [2, { resources: { ...resources, gpu: { count: chance.int(1, 2), share: chance.pick([0.5, 1]), models: [] } } }],
-    [1, { resources, batch: { size: 64, min: 8, memoryPerItem: 64 * 1024 ** 2, gpuMemoryPerItem: 0 } }],
+    [2, { resources, batch: { size: 64, min: 8, memoryPerItem: 64 * 1024 ** 2, gpuMemoryPerItem: 0 } }],
     [1, { resources: { ...resources, cpu: 24 } }],
     [0.5, { resources: { ...resources, cpu: 512 } }],
     [0.5, { resources, constraints: ['zone = nowhere'] }],

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { Contract, Inventory } from '#contracts';
+import type { AssignedTask, Contract, Inventory } from '#contracts';
 import { FakeTime, toInstant } from '#kernel';
 import { someAssignment } from '../testing/assignments.js';
 import { Admission } from './admission.js';
@@ -32,9 +32,14 @@ beforeEach(() => {
 });
 
 /** Admits with so many milliseconds to confirm, and lets it begin if it can. */
-const admit = async (id: string, part: Partial<Contract>, wait = 15_000): Promise<void> => {
+const admit = async (
+  id: string,
+  part: Partial<Contract>,
+  wait = 15_000,
+  task: Partial<AssignedTask> = {},
+): Promise<void> => {
   const confirmBy = toInstant(time.now() + wait);
-  admission.admit(someAssignment(id, [], {}, { contract: contract(part), confirmBy }), {
+  admission.admit(someAssignment(id, [], task, { contract: contract(part), confirmBy }), {
     begin: (granted) => new Promise((resolve) => begun.set(id, { contract: granted, release: resolve })),
     decline: (reason) => declined.set(id, reason),
   });
@@ -85,6 +90,51 @@ describe('local admission', () => {
     expect([begun.has('a'), declined.get('a')]).toEqual([false, reason]);
     await release('held');
     expect(begun.has('a')).toBe(false);
+  });
+
+  describe('G-25 G-26 of a task that works in batches', () => {
+    const batch = { min: 2, memoryPerItem: 50, gpuMemoryPerItem: 5 };
+    const reserved = {
+      memory: 900,
+      gpus: [{ id: 'g0', share: 0.5, memory: 80 }],
+      batchSize: 16,
+    };
+    const confirmed = (): Contract | undefined => begun.get('a')?.contract;
+
+    it('begins it with fewer items and what they take, when that is all there is', async () => {
+      await admit('held', { memory: 400 });
+      await admit('a', reserved, 15_000, { batch });
+      expect(confirmed()).toEqual(
+        contract({ memory: 600, batchSize: 10, gpus: [{ id: 'g0', share: 0.5, memory: 50 }] }),
+      );
+      await admit('b', { memory: 1 });
+      expect([...begun.keys()]).toEqual(['held', 'a']);
+    });
+
+    it('is bounded by the memory of its device too, and has all of a whole one', async () => {
+      admission.resize({ ...inventory, gpus: [{ id: 'g0', model: 'T4', memory: 30 }] });
+      await admit('a', reserved, 15_000, { batch });
+      expect(confirmed()).toMatchObject({ batchSize: 6, memory: 400, gpus: [{ memory: 30 }] });
+      await release('a');
+      await admit('a', { ...reserved, gpus: [{ id: 'g0', share: 1, memory: 30 }] }, 15_000, { batch });
+      expect(confirmed()).toMatchObject({ batchSize: 16, gpus: [{ memory: 30 }] });
+    });
+
+    it('waits for its smallest batch, and is declined with the reason when the time is over', async () => {
+      await admit('held', { memory: 850 });
+      await admit('a', reserved, 15_000, { batch });
+      expect(confirmed()).toBeUndefined();
+      await time.advanceAsync(14_000);
+      expect(declined.get('a')).toBe('memory: asked 200, 150 of 1000 free');
+    });
+
+    it('has all that was reserved or nothing, where nobody says how it is reduced', async () => {
+      await admit('held', { memory: 400 });
+      await admit('a', reserved);
+      expect(confirmed()).toBeUndefined();
+      await release('held');
+      expect(confirmed()).toEqual(contract(reserved));
+    });
   });
 
   it('G-23 G-33 begins what waits as soon as there is room, in the order in which it came', async () => {

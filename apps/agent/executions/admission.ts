@@ -21,8 +21,8 @@ interface Admitted {
 /**
  * Local admission: what the control plane has reserved is begun when the machine really has it free, in the order in which it
  * came. The governor may be stricter than the ledger for a while, as when a task that the control plane has given up
- * is still being ended. What fits beside nothing is declined at once; what has to wait is declined, with the reason,
- * shortly before the control plane stops waiting for it.
+ * is still being ended. What fits beside nothing is declined at once; what fits with a smaller batch is begun with that,
+ * and what has to wait is declined, with the reason, shortly before the control plane stops waiting for it.
  */
 export class Admission {
   private readonly governor: ResourceGovernor;
@@ -42,8 +42,9 @@ export class Admission {
     });
   }
 
-  admit({ executionId, contract, confirmBy }: Assignment, { begin, decline }: Admitted): void {
-    const estimate = estimateOf(contract);
+  admit(assignment: Assignment, { begin, decline }: Admitted): void {
+    const { executionId, confirmBy } = assignment;
+    const estimate = estimateOf(assignment);
     const verdict = this.governor.examine(estimate);
     // The queue would say so too, but only when it is the first in line.
     if (verdict.kind === 'REJECT') return decline(verdict.reason.message);
@@ -97,11 +98,21 @@ export class Admission {
   }
 }
 
-/** The control plane has chosen devices and batch already: the machine has exactly this, or not. */
-const estimateOf = ({ cpu, memory, disk, ioSlots, gpus, batchSize }: Contract): Estimate => ({
-  resources: { cpu, memory, disk, ioSlots },
-  devices: gpus,
-  ...(batchSize !== undefined && {
-    batch: { size: batchSize, min: batchSize, memoryPerItem: 0, gpuMemoryPerItem: 0 },
-  }),
-});
+/**
+ * The control plane has chosen devices and the most items of a batch already; the machine has exactly this, or as much of
+ * the batch as the job can do with. All of a whole device is granted, whatever the batch.
+ */
+const estimateOf = ({ contract, task }: Pick<Assignment, 'contract' | 'task'>): Estimate => {
+  const { cpu, memory, disk, ioSlots, gpus, batchSize } = contract;
+  if (batchSize === undefined) return { resources: { cpu, memory, disk, ioSlots }, devices: gpus };
+  const { min, memoryPerItem, gpuMemoryPerItem } = task.batch ?? { ...WHOLE_BATCH, min: batchSize };
+  const without = (bytes: number, perItem: number): number => Math.max(0, bytes - batchSize * perItem);
+  return {
+    resources: { cpu, memory: without(memory, memoryPerItem), disk, ioSlots },
+    devices: gpus.map((gpu) => (gpu.share < 1 ? { ...gpu, memory: without(gpu.memory, gpuMemoryPerItem) } : gpu)),
+    batch: { size: batchSize, min: Math.min(min, batchSize), memoryPerItem, gpuMemoryPerItem },
+  };
+};
+
+/** Of a control plane that does not say how a batch is reduced. */
+const WHOLE_BATCH = { memoryPerItem: 0, gpuMemoryPerItem: 0 };

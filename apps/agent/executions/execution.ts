@@ -335,9 +335,11 @@ export class Execution {
     });
   }
 
+  /** A confirmation tells of a smaller contract than was reserved, so that others get the rest. */
   private async report(type: PlainReport): Promise<void> {
-    const { executionId, fencingToken } = this.assignment;
-    const outcome = await this.host.reports.send({ type, executionId, fencingToken });
+    const { executionId, fencingToken, contract } = this.assignment;
+    const granted = type === 'confirm' && this.entry.reduced ? { contract } : {};
+    const outcome = await this.host.reports.send({ type, executionId, fencingToken, ...granted });
     if (outcome.kind === 'refused' && type === 'confirm') this.discard('the confirmation was refused');
   }
 

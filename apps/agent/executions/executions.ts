@@ -118,7 +118,7 @@ export class Executions {
     const assignment = this.waiting.get(executionId);
     if (!assignment) return;
     this.waiting.delete(executionId);
-    await this.add(newEntry({ ...assignment, contract })).released;
+    await this.add(newEntry(assignment, contract)).released;
   }
 
   private keepWaiting(assignment: Assignment): void {

@@ -1,4 +1,4 @@
-import type { Assignment, Report } from '#contracts';
+import type { Assignment, Contract, Report } from '#contracts';
 import type { Millis } from '#kernel';
 import type { Ending } from '../executions/ending.js';
 import { NOTHING_MEASURED } from '../metering/meter.js';
@@ -15,7 +15,10 @@ type Phase = 'admitted' | 'starting' | 'running' | 'ended' | 'finished';
 /** All that a restarted agent needs to go on with one execution. */
 export interface JournalEntry {
   readonly version: 1;
+  /** Its contract is the one granted on this machine. */
   readonly assignment: Assignment;
+  /** The one granted is smaller than the one reserved: the confirmation says so. */
+  readonly reduced?: true;
   readonly phase: Phase;
   readonly process?: ProcessIdentity;
   readonly startedAt?: Millis;
@@ -29,10 +32,11 @@ export interface JournalEntry {
   readonly last?: Report;
 }
 
-/** The first entry for an assignment that the node admits. */
-export const newEntry = (assignment: Assignment): JournalEntry => ({
+/** The first entry for an assignment that the node admits, with what it grants. */
+export const newEntry = (assignment: Assignment, granted: Contract = assignment.contract): JournalEntry => ({
   version: 1,
-  assignment,
+  assignment: { ...assignment, contract: granted },
+  ...(granted.batchSize !== assignment.contract.batchSize && { reduced: true }),
   phase: 'admitted',
   pausedFor: 0,
   measured: NOTHING_MEASURED,

@@ -6,6 +6,7 @@ import { nodeDecider } from '#nodes';
 import type { NodeCommand, NodeEvent } from '#nodes';
 import { projectDecider } from '#projects';
 import {
+  aContract,
   anEnrollment,
   anInventory,
   aJobSpec,
@@ -75,6 +76,7 @@ const extra: readonly (readonly JobCommand[])[] = [
       at: second(2),
     },
   ],
+  [aSubmission(), aPlacement(1), aReport(1, 3, { type: 'confirm', contract: aContract({ memory: 1 }) })],
   [aSubmission(), { type: 'FailJob', class: 'timeout', code: 'queue-timeout', message: 'timed out', at: second(9) }],
 ];
 
@@ -97,6 +99,12 @@ const node: readonly NodeCommand[] = [
   { type: 'ChangePolicy', policy: aPolicy({ maxShare: { demo: 0.5 } }), at: second(2) },
   { type: 'MarkOnline', at: second(3) },
   aReservation(),
+  {
+    type: 'ReduceCapacity',
+    executionId: aReservation().executionId,
+    contract: aContract({ memory: 1 }),
+    at: second(4),
+  },
   { type: 'ReleaseCapacity', executionId: aReservation().executionId, cause: 'succeeded', at: second(5) },
   { type: 'CordonNode', reason: 'fan', at: second(6) },
   { type: 'UncordonNode', at: second(7) },

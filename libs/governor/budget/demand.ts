@@ -18,11 +18,12 @@ export interface GpuDemand {
   readonly models: ReadonlySet<string>;
 }
 
-/** A part of a device that was chosen beforehand; thousandths and bytes. */
+/** A part of a device that was chosen beforehand; thousandths and bytes, `memory` before what a batch adds. */
 export interface DevicePart {
   readonly id: string;
   readonly share: number;
   readonly memory: number;
+  readonly memoryPerItem: number;
 }
 
 /**
@@ -55,7 +56,7 @@ export const demandOf = ({ resources, batch, devices }: Estimate): Demand => ({
   disk: resources.disk,
   ioSlots: resources.ioSlots,
   gpu: gpuDemand(resources.gpu, batch?.gpuMemoryPerItem ?? 0),
-  ...(devices && { parts: partsOf(devices) }),
+  ...(devices && { parts: partsOf(devices, batch?.gpuMemoryPerItem) }),
 });
 
 const gpuDemand = (gpu: GpuRequest | undefined, memoryPerItem: number): GpuDemand | undefined =>
@@ -69,15 +70,19 @@ const gpuDemand = (gpu: GpuRequest | undefined, memoryPerItem: number): GpuDeman
       }
     : undefined;
 
-/** A device that is named twice is asked for the sum. */
-export const partsOf = (granted: readonly GrantedGpu[]): DevicePart[] => {
-  const parts = new Map<string, DevicePart>();
+/** A device that is named twice is asked for the sum. All of a whole device is granted already: items add nothing. */
+export const partsOf = (granted: readonly GrantedGpu[], perItem = 0): DevicePart[] => {
+  const sums = new Map<string, { share: number; memory: number }>();
   for (const { id, share, memory } of granted) {
-    const before = parts.get(id);
-    parts.set(id, { id, share: (before?.share ?? 0) + toMilli(share), memory: (before?.memory ?? 0) + memory });
+    const before = sums.get(id);
+    sums.set(id, { share: (before?.share ?? 0) + toMilli(share), memory: (before?.memory ?? 0) + memory });
   }
-  return [...parts.values()];
+  return Array.from(sums, ([id, sum]) => ({ id, ...sum, memoryPerItem: sum.share < WHOLE ? perItem : 0 }));
 };
+
+/** Bytes of a chosen part with a batch of so many items. */
+export const partMemory = ({ memory, memoryPerItem }: DevicePart, items: number): number =>
+  memory + items * memoryPerItem;
 
 /** Bytes of memory with a batch of so many items. */
 export const memoryFor = ({ memory, memoryPerItem }: Demand, items: number): number => memory + items * memoryPerItem;

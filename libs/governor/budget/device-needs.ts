@@ -1,4 +1,4 @@
-import { WHOLE } from './demand.js';
+import { partMemory, WHOLE } from './demand.js';
 import type { DevicePart, GpuDemand } from './demand.js';
 import { couldHold, hasRoom, isOfModel } from './devices.js';
 import type { Device, Machine } from './machine.js';
@@ -50,7 +50,10 @@ const countOf = (devices: readonly Device[], accepts: Accepts): number => {
 };
 
 /** A part of a device that somebody else has chosen. The amounts of a device that is not there are not asked for. */
-export const partNeeds = ({ id, share, memory }: DevicePart): Need[] => [
+export const partNeeds = (part: DevicePart, items: number): Need[] =>
+  partNeedsOf(part.id, part.share, partMemory(part, items));
+
+const partNeedsOf = (id: string, share: number, memory: number): Need[] => [
   {
     kind: 'devices',
     code: 'capacity.gpu-device',

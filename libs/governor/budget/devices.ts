@@ -1,7 +1,7 @@
 import type { GrantedGpu } from '#nodes';
 import { byText, fromMilli } from '#kernel';
 import { WHOLE } from './demand.js';
-import type { GpuDemand } from './demand.js';
+import type { DevicePart, GpuDemand } from './demand.js';
 import type { Device } from './machine.js';
 
 export const isOfModel = ({ modelKey }: Device, { models }: GpuDemand): boolean =>
@@ -38,6 +38,17 @@ export const itemsOnDevices = (devices: readonly Device[], gpu: GpuDemand): numb
     .sort((left, right) => right - left);
   return items[gpu.count - 1] ?? -1;
 };
+
+/** The most items for which parts that were chosen beforehand have room; the batch runs on all alike. */
+export const itemsOnParts = (devices: readonly Device[], parts: readonly DevicePart[]): number =>
+  Math.min(
+    Infinity,
+    ...parts.map(({ id, memory, memoryPerItem }) => {
+      if (memoryPerItem === 0) return Infinity;
+      const device = devices.find((one) => one.id === id);
+      return device ? Math.floor((device.memory - device.usedMemory - memory) / memoryPerItem) : -1;
+    }),
+  );
 
 /**
  * Which of the devices that have room to take, `count` of them; they come fullest first. For those who know more than one

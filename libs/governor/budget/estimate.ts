@@ -9,7 +9,10 @@ export interface Estimate {
   readonly resources: ResourceRequest;
   /** Bytes per item come on top of `resources.memory` and of each device's memory. */
   readonly batch?: BatchRequest;
-  /** Parts of named devices, where somebody else has chosen them; then `resources.gpu` is absent. */
+  /**
+   * Parts of named devices, where somebody else has chosen them, each with its memory before what a batch adds to a share;
+   * then `resources.gpu` is absent.
+   */
   readonly devices?: readonly GrantedGpu[];
   /** Seconds until the task ends, as an upper bound; absent when nobody knows. */
   readonly duration?: number;

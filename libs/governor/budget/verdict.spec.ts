@@ -139,6 +139,40 @@ describe('G-05 devices', () => {
     });
   });
 
+  it('G-25 reduces a batch on parts that were chosen beforehand, but for all of a whole device', () => {
+    const gpus = [device('g0'), device('g1', 80)];
+    const parts = (share: number): Estimate =>
+      estimate(
+        {},
+        {
+          devices: [
+            { id: 'g0', share, memory: share < 1 ? 10 : 100 },
+            { id: 'g1', share: 0.5, memory: 20 },
+          ],
+          batch: { size: 20, min: 3, memoryPerItem: 0, gpuMemoryPerItem: 2 },
+        },
+      );
+    const holds = { gpus: [{ id: 'g0', share: 0.3, memory: 60 }] };
+    expect(ask(parts(0.5), { gpus })).toMatchObject({ kind: 'GRANT', contract: { batchSize: 20 } });
+    expect(ask(parts(0.5), { gpus }, holds)).toEqual({
+      kind: 'REDUCE_BATCH',
+      asked: 20,
+      contract: held({
+        batchSize: 15,
+        gpus: [
+          { id: 'g0', share: 0.5, memory: 40 },
+          { id: 'g1', share: 0.5, memory: 50 },
+        ],
+      }),
+    });
+    expect(ask(parts(0.5), { gpus }, { gpus: [{ id: 'g0', share: 0.3, memory: 85 }] }).kind).toBe('WAIT');
+    expect(ask(parts(0.5), { gpus: [device('g0', 15), device('g1')] }).kind).toBe('REJECT');
+    expect(ask(parts(1), { gpus: [device('g0'), device('g1', 50)] })).toMatchObject({
+      kind: 'REDUCE_BATCH',
+      contract: { batchSize: 15, gpus: [{ memory: 100 }, { memory: 50 }] },
+    });
+  });
+
   it('sums the parts of a device that is named twice', () => {
     const devices = [device('g0'), device('g0')].map(({ id }) => ({ id, share: 0.6, memory: 10 }));
     expect(ask(estimate({}, { devices }), { gpus: [device('g0')] }).kind).toBe('REJECT');

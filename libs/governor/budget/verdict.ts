@@ -1,9 +1,9 @@
 import { fromMilli } from '#kernel';
 import type { Rejection } from '#kernel';
 import type { Contract, GrantedGpu } from '#nodes';
-import { memoryFor } from './demand.js';
+import { memoryFor, partMemory } from './demand.js';
 import type { Demand } from './demand.js';
-import { chooseDevices, fullest, itemsOnDevices, lacks } from './devices.js';
+import { chooseDevices, fullest, itemsOnDevices, itemsOnParts, lacks } from './devices.js';
 import type { DeviceChoice } from './devices.js';
 import type { Machine } from './machine.js';
 import { deviceNeeds, partNeeds } from './device-needs.js';
@@ -53,7 +53,7 @@ export const needsOf = (demand: Demand): Need[] => [
   ...amountNeeds('capacity.disk', 'disk', demand.disk),
   ...amountNeeds('capacity.io-slots', 'ioSlots', demand.ioSlots),
   ...(demand.gpu ? deviceNeeds(demand.gpu, demand.minItems) : []),
-  ...(demand.parts ?? []).flatMap(partNeeds),
+  ...(demand.parts ?? []).flatMap((part) => partNeeds(part, demand.minItems)),
 ];
 
 const reasonOf = (short: readonly Need[], machine: Machine): Rejection => {
@@ -68,12 +68,12 @@ const reasonOf = (short: readonly Need[], machine: Machine): Rejection => {
  */
 export const itemsOn = (demand: Demand, { total, used, devices }: Machine): number => {
   if (!demand.batched) return 0;
-  const { memoryPerItem, gpu } = demand;
+  const { memoryPerItem, gpu, parts = [] } = demand;
   const free = total.memory - used.memory - demand.memory;
   const items = Math.min(
     demand.maxItems,
     memoryPerItem === 0 ? Infinity : Math.floor(free / memoryPerItem),
-    gpu ? itemsOnDevices(devices, gpu) : Infinity,
+    gpu ? itemsOnDevices(devices, gpu) : itemsOnParts(devices, parts),
   );
   return Math.max(0, items);
 };
@@ -109,7 +109,8 @@ const devicesFor = (
 ): readonly GrantedGpu[] | undefined => {
   if (gpu) return chooseDevices(machine.devices, gpu, items, choose);
   if (!parts) return [];
-  return parts.flatMap(partNeeds).every((need) => need.standing(machine) === FREE)
-    ? parts.map(({ id, share, memory }) => ({ id, share: fromMilli(share), memory }))
+  const needs = parts.flatMap((part) => partNeeds(part, items));
+  return needs.every((need) => need.standing(machine) === FREE)
+    ? parts.map((part) => ({ id: part.id, share: fromMilli(part.share), memory: partMemory(part, items) }))
     : undefined;
 };

@@ -213,7 +213,7 @@ interface ReportOf<Type extends string> {
 
 /** The domain's form of a report; the agent protocol's is accepted as it is. */
 export type ExecutionReport =
-  | ReportOf<'confirm'>
+  | (ReportOf<'confirm'> & { readonly contract?: Contract })
   | (ReportOf<'decline'> & { readonly reason: string })
   | ReportOf<'prepare'>
   | ReportOf<'start'>

@@ -137,9 +137,10 @@ export interface ExecutionReserved {
   };
 }
 
+/** `contract`: the node takes it with a smaller batch, and this is all that it may use; absent: with what was reserved. */
 export interface ReservationConfirmed {
   readonly type: 'ReservationConfirmed';
-  readonly data: { readonly executionId: string; readonly at: Instant };
+  readonly data: { readonly executionId: string; readonly contract?: Contract; readonly at: Instant };
 }
 
 export interface ReservationDeclined {

@@ -37,8 +37,10 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return decided(job, event.data);
     case 'ExecutionReserved':
       return reserved(job, event.data);
-    case 'ReservationConfirmed':
-      return moved(job, event.data.executionId, 'confirmed', 'confirm');
+    case 'ReservationConfirmed': {
+      const { executionId, contract } = event.data;
+      return moved(job, executionId, 'confirmed', 'confirm', contract ? { contract } : {});
+    }
     case 'ExecutionPreparing':
       return moved(job, event.data.executionId, 'preparing', 'prepare');
     case 'ExecutionStarted':

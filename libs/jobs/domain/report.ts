@@ -4,6 +4,7 @@ import type { ExecutionReport, FailedReport, ReportExecution } from './commands.
 import { afterFailed, afterReturned, afterSucceeded } from './ends.js';
 import type { JobEvent, ReportType } from './events.js';
 import type { RetryStrategy } from './retry.js';
+import { isSame, isWithin } from './smaller-contract.js';
 import { isLive } from './state.js';
 import type { Execution, JobState } from './state.js';
 
@@ -60,6 +61,9 @@ export const decideReport = (
   if (report.type === 'decline' && !isBefore(execution, 'running')) {
     return reject('EXECUTION_STATE', `the execution is ${execution.state}: only what has not started can be declined`);
   }
+  if (report.type === 'confirm' && report.contract && !isWithin(report.contract, execution.contract)) {
+    return reject('CONTRACT_NOT_SMALLER', 'an execution is confirmed with what was reserved for it, or with less');
+  }
   // Of an execution that outlives its job only the end matters.
   if (job.ended && !ENDS.includes(report.type)) return accept();
   return accept(...onReport(job, execution, report, at, strategies));
@@ -90,7 +94,7 @@ const onReport = (
   const { executionId } = execution;
   switch (report.type) {
     case 'confirm':
-      return confirmed(execution, at);
+      return confirmed(execution, at, report.contract);
     case 'decline':
       return declined(job, execution, report.reason, at);
     case 'prepare':
@@ -128,8 +132,11 @@ const isBefore = (execution: Execution, state: Execution['state']): boolean =>
   PHASES.indexOf(execution.state) < PHASES.indexOf(state);
 
 /** A later report implies the confirmation, should that one have been lost on the way. */
-const confirmed = ({ executionId, state }: Execution, at: Instant): JobEvent[] =>
-  state === 'reserved' ? [{ type: 'ReservationConfirmed', data: { executionId, at } }] : [];
+const confirmed = ({ executionId, state, contract }: Execution, at: Instant, granted = contract): JobEvent[] => {
+  if (state !== 'reserved') return [];
+  const smaller = isSame(granted, contract) ? {} : { contract: granted };
+  return [{ type: 'ReservationConfirmed', data: { executionId, ...smaller, at } }];
+};
 
 const started = (execution: Execution, at: Instant): JobEvent[] =>
   isBefore(execution, 'running')

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   aConfirmation,
+  aContract,
   aFailure,
   anArtifact,
   aPlacement,
@@ -14,6 +15,7 @@ import {
 } from '#testing';
 import type { ReportExecution } from './commands.js';
 import { jobDecider } from './decide.js';
+import type { Contract } from '#nodes';
 import type { ReportType } from './events.js';
 import { answerReport } from './report.js';
 import type { ExecutionStateName, JobState } from './state.js';
@@ -123,6 +125,43 @@ describe('E-04 a try that was stopped', () => {
     const { events, state } = began.when(aFailure(1, 20, stopped));
     expect(Object.keys(events[0]?.data ?? {})).toEqual(['executionId', 'reason', 'at']);
     expect(Object.values(state.executions)).toMatchObject([{ state: 'cancelled', artifacts: [] }]);
+  });
+});
+
+describe('G-25 a confirmation with a smaller contract', () => {
+  const contract = aContract({ memory: 1000, batchSize: 8, gpus: [{ id: 'a', share: 0.5, memory: 800 }] });
+  const less = { ...contract, memory: 600, batchSize: 4, gpus: [{ id: 'a', share: 0.5, memory: 400 }] };
+  const reserved = spec.after(aSubmission(), aPlacement(1, 5, { contract }));
+  const confirm = (granted: Contract) => aReport(1, 20, { type: 'confirm', contract: granted });
+
+  it('is recorded with it, and from then on that is the contract', () => {
+    const confirmed = reserved.when(confirm(less));
+    confirmed.then({
+      type: 'ReservationConfirmed',
+      data: { executionId: 'job-1.1', contract: less, at: second(20) },
+    });
+    expect(confirmed.state.executions['job-1.1']).toMatchObject({ state: 'confirmed', contract: less });
+    const again = spec.after(aSubmission(), aPlacement(1, 5, { contract }), confirm(less));
+    again.when(confirm(less)).then();
+    expect(answer(again.state, confirm(less))).toEqual({ executionId: 'job-1.1', accepted: true });
+  });
+
+  it('tells nothing new where it is the one reserved', () => {
+    reserved.when(confirm(contract)).then({
+      type: 'ReservationConfirmed',
+      data: { executionId: 'job-1.1', at: second(20) },
+    });
+  });
+
+  it.each<[string, Partial<Contract>]>([
+    ['more memory', { memory: 1001 }],
+    ['more items', { batchSize: 9 }],
+    ['no batch', { batchSize: undefined as never }],
+    ['another device', { gpus: [{ id: 'b', share: 0.5, memory: 400 }] }],
+    ['fewer devices', { gpus: [] }],
+    ['more of a device', { gpus: [{ id: 'a', share: 0.501, memory: 400 }] }],
+  ])('A-39 is refused with %s', (_, more) => {
+    reserved.when(confirm({ ...less, ...more })).thenRejected('CONTRACT_NOT_SMALLER');
   });
 });
 

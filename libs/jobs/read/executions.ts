@@ -40,7 +40,7 @@ const reserved = ({ at, ...claim }: ExecutionReserved['data'], jobId: string): E
 const moved = (row: ExecutionRow, event: JobEvent): ExecutionRow => {
   switch (event.type) {
     case 'ReservationConfirmed':
-      return { ...row, state: 'confirmed', confirmedAt: event.data.at };
+      return { ...row, state: 'confirmed', confirmedAt: event.data.at, contract: event.data.contract ?? row.contract };
     case 'ExecutionPreparing':
       return { ...row, state: 'preparing', preparingAt: event.data.at };
     case 'ExecutionStarted':

@@ -170,6 +170,7 @@ const anyEvent = (): fc.Arbitrary<JobEvent> => {
   return fc.oneof(
     fc.record({ id, partition: fc.integer({ min: 0, max: 2 }) }).map((claim) => reserved(claim.id, claim.partition)),
     about('ReservationConfirmed'),
+    about('ReservationConfirmed', { contract: aContract({ memory: 7, batchSize: 3 }) }),
     about('ReservationDeclined', { reason: 'busy' }),
     about('ReservationExpired', { confirmBy: later }),
     about('ReservationAbandoned', { nodeId: 'node-1' }),
@@ -209,6 +210,7 @@ describe('the jobs projection and the domain', () => {
         expect(rows.jobs[0]?.priority).toBe(state.priority);
         const states = Object.values(state.executions).map(({ executionId, state: name }) => [executionId, name]);
         expect(rows.executions.map(({ executionId, state: name }) => [executionId, name])).toEqual(states.sort());
+        for (const row of rows.executions) expect(row.contract).toEqual(state.executions[row.executionId]?.contract);
         expect(rows.job_timeline).toHaveLength(history.length);
       }),
       { numRuns: 300 },

@@ -156,7 +156,7 @@ export const executionsTable: KeyedTable<ExecutionRow> = {
     nodeId: text,
     fencingToken: once(integer),
     state: text,
-    contract: once(json),
+    contract: json,
     confirmBy: once(instant),
     reservedAt: once(instant),
     confirmedAt: nullable(instant),

@@ -52,7 +52,10 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   PlacementDecided: (decision) => decisionTitle(decision),
   ExecutionReserved: ({ nodeId, attempt, confirmBy }) =>
     `Attempt ${attempt} reserved on ${nodeId}, to be confirmed by ${confirmBy}`,
-  ReservationConfirmed: () => 'The node confirmed the reservation',
+  ReservationConfirmed: ({ contract }) =>
+    contract?.batchSize === undefined
+      ? 'The node confirmed the reservation'
+      : `The node confirmed the reservation with batches of ${contract.batchSize}`,
   ReservationDeclined: ({ reason }) => `The node declined the reservation: ${reason}`,
   ReservationExpired: () => 'The node did not confirm in time, the reservation expired',
   ReservationAbandoned: ({ nodeId }) => `A claim on ${nodeId} that never reached the job was given up`,

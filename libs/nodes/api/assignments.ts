@@ -1,4 +1,5 @@
-import type { AssignedInput, AssignedTask, Assignment, DesiredState } from '#contracts';
+import type { AssignedBatch, AssignedInput, AssignedTask, Assignment, DesiredState } from '#contracts';
+import type { BatchRequest } from '#jobs';
 import type { ClusterState, LiveExecution } from '#placement';
 
 /** What an agent is told of one execution; everything it needs to run it. */
@@ -24,6 +25,14 @@ const workOf = (
   if (!spec) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
   const { command, env } = spec.task;
-  const task = { command, env, outputs: spec.outputs, partition, partitions: spec.count, ...limit };
+  const batch = spec.batch && { batch: batchOf(spec.batch) };
+  const task = { command, env, outputs: spec.outputs, partition, partitions: spec.count, ...batch, ...limit };
   return { task, inputs: spec.inputs };
 };
+
+/** As many as were reserved stands in the contract. */
+const batchOf = ({ min, memoryPerItem, gpuMemoryPerItem }: BatchRequest): AssignedBatch => ({
+  min,
+  memoryPerItem,
+  gpuMemoryPerItem,
+});

@@ -15,6 +15,7 @@ export type NodeCommand =
   | DrainNode
   | ReportLatency
   | ReserveCapacity
+  | ReduceCapacity
   | ReleaseCapacity;
 
 /** `returning`: the caller proved that it is this node, so a taken name is its own. */
@@ -86,6 +87,14 @@ export interface ReserveCapacity {
   readonly project: string;
   readonly contract: Contract;
   readonly expiresAt: Instant;
+  readonly at: Instant;
+}
+
+/** `contract` is all that shall still be held. */
+export interface ReduceCapacity {
+  readonly type: 'ReduceCapacity';
+  readonly executionId: string;
+  readonly contract: Contract;
   readonly at: Instant;
 }
 

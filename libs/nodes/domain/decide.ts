@@ -5,6 +5,7 @@ import type {
   EnrollNode,
   MarkOffline,
   NodeCommand,
+  ReduceCapacity,
   ReleaseCapacity,
   ReportLatency,
   ReserveCapacity,
@@ -12,7 +13,7 @@ import type {
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
 import { latencyClassOf } from './latency.js';
-import { freeCapacity, projectShareMilli, shortages } from './ledger.js';
+import { freeCapacity, isWithin, projectShareMilli, shortages } from './ledger.js';
 import type { Shortage } from './ledger.js';
 import { absentNode } from './state.js';
 import type { NodeState } from './state.js';
@@ -48,6 +49,8 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
       return reportLatency(command, node);
     case 'ReserveCapacity':
       return reserve(command, node);
+    case 'ReduceCapacity':
+      return reduce(command, node);
     case 'ReleaseCapacity':
       return release(command, node);
     default:
@@ -131,6 +134,16 @@ const notSchedulable = (node: NodeState): string | undefined => {
   if (!node.online) return 'offline';
   if (node.cordoned !== undefined) return `cordoned (${node.cordoned})`;
   return node.draining === undefined ? undefined : `draining (${node.draining.reason})`;
+};
+
+/** What is not held (any more), or already so, changes nothing; more than is held is never lent this way. */
+const reduce = ({ executionId, contract, at }: ReduceCapacity, node: NodeState): Decision<NodeEvent> => {
+  const held = node.held[executionId];
+  if (!held || same(held.contract, contract)) return accept();
+  if (isWithin(contract, held.contract)) {
+    return accept({ type: 'CapacityReduced', data: { executionId, contract, at } });
+  }
+  return reject('CONTRACT_NOT_SMALLER', `${executionId} holds less on node ${node.nodeId} than the contract asks for`);
 };
 
 /** What is not held (any more) is not released again: so each claim is given back exactly once. */

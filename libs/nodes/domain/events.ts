@@ -16,6 +16,7 @@ export type NodeEvent =
   | NodeDrainStarted
   | NodeLatencyChanged
   | CapacityReserved
+  | CapacityReduced
   | CapacityReleased;
 
 export interface NodeEnrolled {
@@ -90,6 +91,15 @@ export interface CapacityReserved {
     readonly expiresAt: Instant;
     readonly at: Instant;
   };
+}
+
+/**
+ * Less is held for the execution from here on, in no part more: its node confirmed with a smaller contract. The whole of
+ * `contract` is what is still held.
+ */
+export interface CapacityReduced {
+  readonly type: 'CapacityReduced';
+  readonly data: { readonly executionId: string; readonly contract: Contract; readonly at: Instant };
 }
 
 /** Why a held part was given back. */

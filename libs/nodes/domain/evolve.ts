@@ -1,5 +1,5 @@
 import { unreachable } from '#kernel';
-import type { CapacityReserved, NodeEnrolled, NodeEvent } from './events.js';
+import type { CapacityReduced, CapacityReserved, NodeEnrolled, NodeEvent } from './events.js';
 import type { NodeState } from './state.js';
 
 /** Folds one event into the node's state. Total: a history that was stored is never refused. */
@@ -27,6 +27,8 @@ export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
       return { ...node, latencyClass: event.data.latencyClass };
     case 'CapacityReserved':
       return reserved(node, event.data);
+    case 'CapacityReduced':
+      return reduced(node, event.data);
     case 'CapacityReleased': {
       const { [event.data.executionId]: _released, ...held } = node.held;
       return { ...node, held };
@@ -46,3 +48,8 @@ const reserved = (node: NodeState, { at: _at, ...held }: CapacityReserved['data'
   ...node,
   held: { ...node.held, [held.executionId]: held },
 });
+
+const reduced = (node: NodeState, { executionId, contract }: CapacityReduced['data']): NodeState => {
+  const held = node.held[executionId];
+  return held ? { ...node, held: { ...node.held, [executionId]: { ...held, contract } } } : node;
+};

@@ -65,7 +65,14 @@ type Step =
   | { readonly kind: 'deliver'; readonly twice: boolean }
   | { readonly kind: 'sweep' };
 
-const TOLD = ['confirm', 'start', 'succeed', 'fail', 'stopped', 'decline'] as const;
+/** What a node's ledger has yet to hear of an execution. */
+interface Due {
+  readonly executionId: string;
+  readonly nodeId: string;
+  readonly what: ReleaseCause | Contract;
+}
+
+const TOLD = ['confirm', 'confirm-less', 'start', 'succeed', 'fail', 'stopped', 'decline'] as const;
 const index = fc.nat(JOBS.length - 1);
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -109,7 +116,8 @@ class World {
   /** The model: every claim that was granted and not given back, by node and execution. */
   readonly held = new Map<string, Contract>();
   readonly released: string[] = [];
-  private readonly due: { executionId: string; nodeId: string; cause: ReleaseCause }[] = [];
+  reductions = 0;
+  private readonly due: Due[] = [];
   private clock = 0;
   private claims = 0;
 
@@ -184,6 +192,10 @@ class World {
     const from = { jobId, nodeId: execution.nodeId, fencingToken: execution.fencingToken };
     const reports = {
       confirm: () => aConfirmation(number, this.clock, from),
+      'confirm-less': () => {
+        const contract = { ...execution.contract, memory: Math.floor(execution.contract.memory / 2) };
+        return aReport(number, this.clock, { type: 'confirm', contract }, from);
+      },
       start: () => aReport(number, this.clock, { type: 'start' }, from),
       succeed: () => aSuccess(number, this.clock, from),
       fail: () => aFailure(number, this.clock, {}, from),
@@ -202,23 +214,36 @@ class World {
     else this.onJob(jobId, { type: 'DeclareExecutionLost', executionId, reason: 'silent', at: this.now() });
   }
 
-  /** Each end of an execution asks for one release, which may come late. */
+  /** Each end of an execution asks for one release, each smaller contract for one reduction; they may come late. */
   private onJob(jobId: string, command: JobCommand): void {
     const before = this.jobs.get(jobId)!;
     const decision = jobDecider.decide(command, before);
     if (decision.kind === 'rejected') return;
     const after = fold(jobDecider, decision.events, before);
     this.jobs.set(jobId, after);
-    for (const { executionId, nodeId, state } of Object.values(after.executions)) {
+    for (const { executionId, nodeId, state, contract } of Object.values(after.executions)) {
       const was = before.executions[executionId];
-      if (was && isLive(was) && !isLive({ state }))
-        this.due.push({ executionId, nodeId, cause: state as ReleaseCause });
+      if (was && was.contract !== contract) this.due.push({ executionId, nodeId, what: contract });
+      if (was && isLive(was) && !isLive({ state })) {
+        this.due.push({ executionId, nodeId, what: state as ReleaseCause });
+      }
     }
   }
 
   private deliver(twice: boolean): void {
     const next = twice ? this.due[0] : this.due.shift();
-    if (next) this.release(next);
+    if (!next) return;
+    const { executionId, nodeId, what } = next;
+    if (typeof what === 'string') this.release({ executionId, nodeId, cause: what });
+    else this.reduce(executionId, nodeId, what);
+  }
+
+  private reduce(executionId: string, nodeId: string, contract: Contract): void {
+    const key = `${nodeId} ${executionId}`;
+    ok(this.onNode(nodeId, { type: 'ReduceCapacity', executionId, contract, at: this.now() }));
+    if (!this.held.has(key)) return;
+    this.held.set(key, contract);
+    this.reductions += 1;
   }
 
   private release({ executionId, nodeId, cause }: { executionId: string; nodeId: string; cause: ReleaseCause }): void {
@@ -228,11 +253,12 @@ class World {
     this.held.delete(`${nodeId} ${executionId}`);
   }
 
-  /** Compares ledgers with jobs: what has ended is released, what never reached its job is fenced off first. */
+  /** Compares ledgers with jobs: what has ended is released, what was confirmed with less reduced, what never came fenced off. */
   private sweep(): void {
     for (const [nodeId, node] of this.nodes) {
       for (const { executionId, jobId, expiresAt } of Object.values(node.held)) {
         const known = this.jobs.get(jobId)!.executions[executionId];
+        if (known && isLive(known)) this.reduce(executionId, nodeId, known.contract);
         if (known ? isLive(known) : expiresAt > this.now()) continue;
         if (!known) this.onJob(jobId, { type: 'AbandonReservation', executionId, nodeId, at: this.now() });
         this.release({ executionId, nodeId, cause: known ? (known.state as ReleaseCause) : 'abandoned' });
@@ -290,10 +316,14 @@ const check = (world: World): void => {
     const model = [...world.held.keys()].filter((key) => key.startsWith(`${nodeId} `)).join();
     const ledger = Object.keys(node.held).map((executionId) => `${nodeId} ${executionId}`);
     equal(ledger.join(), model);
+    for (const { executionId, contract } of Object.values(node.held)) {
+      equal(contract.memory, world.held.get(`${nodeId} ${executionId}`)!.memory);
+    }
   }
   for (const job of world.jobs.values()) {
-    for (const { executionId, nodeId } of liveExecutions(job)) {
-      ok(world.nodes.get(nodeId)!.held[executionId], `${executionId} is live and not held`);
+    for (const { executionId, nodeId, contract } of liveExecutions(job)) {
+      const held = world.nodes.get(nodeId)!.held[executionId];
+      ok(held && held.contract.memory >= contract.memory, `${executionId} is live and not held`);
     }
   }
 };
@@ -301,6 +331,7 @@ const check = (world: World): void => {
 describe('the ledgers of nodes and the executions of jobs', () => {
   it('A-39 over 1,000 random histories nothing is lent twice, what lives is held, and all is free at the end', () => {
     let placed = 0;
+    let reduced = 0;
     fc.assert(
       fc.property(fc.array(steps, { minLength: 10, maxLength: 50, size: 'max' }), (history) => {
         const world = new World();
@@ -313,11 +344,13 @@ describe('the ledgers of nodes and the executions of jobs', () => {
         for (const node of world.nodes.values()) expect(freeOf(node)).toEqual(TOTAL);
         expect(new Set(world.released).size).toBe(world.released.length);
         placed += world.released.length;
+        reduced += world.reductions;
       }),
       { numRuns: 1000 },
     );
     // Most histories must lend something, or they show nothing.
     expect(placed).toBeGreaterThan(2000);
+    expect(reduced).toBeGreaterThan(200);
   });
 
   it('A-39 the order of reserving and releasing makes no difference to what is free', () => {

@@ -73,6 +73,18 @@ export const shortages = (free: FreeCapacity, contract: Contract): Shortage[] =>
   return checks.filter(({ asked, free: left }) => !(asked >= 0 && asked <= Math.max(0, left)));
 };
 
+/** Whether a contract asks in no part for more than another. */
+export const isWithin = (contract: Contract, other: Contract): boolean =>
+  shortages(capacityOf(other), contract).length === 0 && (contract.batchSize ?? 0) <= (other.batchSize ?? 0);
+
+const capacityOf = (contract: Contract): FreeCapacity => ({
+  cpuMilli: toMilli(contract.cpu),
+  memory: contract.memory,
+  disk: contract.disk,
+  ioSlots: contract.ioSlots,
+  gpus: Object.fromEntries(perDevice(contract).map(({ id, shareMilli, memory }) => [id, { shareMilli, memory }])),
+});
+
 /** A device that is named twice is asked for the sum. */
 const perDevice = ({ gpus }: Contract): { id: string; shareMilli: number; memory: number }[] =>
   [...new Set(gpus.map(({ id }) => id))].map((id) => {

@@ -222,6 +222,32 @@ describe('the ledger', () => {
       .thenTypes('CapacityReserved');
   });
 
+  it('G-25 A-39 holds less when less was confirmed, once, and never more', () => {
+    const gpu = (memory: number) => ({ gpus: [{ id: 'a', share: 0.5, memory }] });
+    const contract = { ...tiny, cpu: 1, memory: 900, batchSize: 8, ...gpu(800) };
+    const less = { ...contract, memory: 500, batchSize: 4, ...gpu(400) };
+    const reduce = (to: Contract, executionId = 'job-1.1'): NodeCommand => {
+      return { type: 'ReduceCapacity', executionId, contract: to, at };
+    };
+    const holding = spec.after(small, hold(1, contract));
+    holding.when(reduce(less)).then({
+      type: 'CapacityReduced',
+      data: { executionId: 'job-1.1', contract: less, at },
+    });
+    const reduced = spec.after(small, hold(1, contract), reduce(less));
+    expect(freeOf(reduced.state)).toMatchObject({ memory: 500, gpus: { a: { shareMilli: 500, memory: 600 } } });
+    reduced.when(reduce(less)).then();
+    reduced.when(hold(2, { memory: 500 })).thenTypes('CapacityReserved');
+    for (const more of [contract, { ...less, cpu: 1.001 }, { ...less, batchSize: 5 }, { ...less, ...gpu(401) }]) {
+      reduced.when(reduce(more)).thenRejected('CONTRACT_NOT_SMALLER');
+    }
+    holding.when(reduce({ ...less, gpus: [{ id: 'b', share: 0.1, memory: 0 }] })).thenRejected('CONTRACT_NOT_SMALLER');
+    reduced.when(reduce(less, 'job-1.9')).then();
+    const released = spec.after(small, hold(1, contract), reduce(less), release);
+    expect(freeOf(released.state)).toEqual(freeOf(spec.after(small).state));
+    released.when(reduce(less)).then();
+  });
+
   it('A-39 is exact: 0.1 + 0.2 + 0.7 cores are one core', () => {
     const parts = [0.1, 0.2, 0.7].map((cpu, index) => hold(index + 1, { cpu }));
     const full = spec.after(small, ...parts);

@@ -40,6 +40,11 @@ const rowsAfter = (...events: readonly NodeEvent[]): Rows =>
     recordedLog(events.map((event) => [nodeStream('node-1'), event])),
   ) as unknown as Rows;
 
+const reduced = (executionId: string, contract: Contract): NodeEvent => ({
+  type: 'CapacityReduced',
+  data: { executionId, contract, at: second(3) },
+});
+
 describe('the nodes projection', () => {
   it('shows presence, cordon and drain with their reasons', () => {
     const rows = rowsAfter(
@@ -92,6 +97,9 @@ const anyEvent = fc.oneof(
   fc
     .record({ id: fc.constantFrom('a', 'b', 'c', 'd'), contract: anyContract })
     .map(({ id, contract }) => claimed(id, contract)),
+  fc
+    .record({ id: fc.constantFrom('a', 'b', 'c', 'd'), contract: anyContract })
+    .map(({ id, contract }) => reduced(id, contract)),
   fc.constantFrom('a', 'b', 'c', 'd').map(released),
   fc.constant<NodeEvent>({ type: 'NodeInventoryChanged', data: { inventory: anInventory({ cpu: 2 }), at: second(5) } }),
 );

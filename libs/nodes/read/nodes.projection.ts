@@ -4,7 +4,7 @@ import { NOTHING_HELD, withContract } from './capacity.js';
 import { nodeCapacityTable, nodeClaimsTable, nodeTimelineTable, nodesTable } from './tables.js';
 import type { RecordedEvent } from '#event-store';
 import type { Projection, RowReference, Rows } from '#read-store';
-import type { CapacityReleased, CapacityReserved, NodeEnrolled, NodeEvent } from '../domain/events.js';
+import type { CapacityReduced, CapacityReleased, CapacityReserved, NodeEnrolled, NodeEvent } from '../domain/events.js';
 import type { NodeClaimRow, NodeRow } from './tables.js';
 
 /** The compiler refuses a type that is missing here. */
@@ -19,11 +19,12 @@ const EVENT_TYPES: Readonly<Record<NodeEvent['type'], true>> = {
   NodeDrainStarted: true,
   NodeLatencyChanged: true,
   CapacityReserved: true,
+  CapacityReduced: true,
   CapacityReleased: true,
 };
 
 /** What happens to the node itself, as opposed to claims on it. */
-type Movement = Exclude<NodeEvent, CapacityReserved | CapacityReleased>;
+type Movement = Exclude<NodeEvent, CapacityReserved | CapacityReduced | CapacityReleased>;
 
 const nodeIdOf = (stream: string): string => stream.slice(NODE_STREAM_PREFIX.length);
 
@@ -41,6 +42,8 @@ const project = (recorded: RecordedEvent, rows: Rows): void => {
   switch (event.type) {
     case 'CapacityReserved':
       return claim(rows, nodeId, event.data);
+    case 'CapacityReduced':
+      return reduce(rows, nodeId, event.data);
     case 'CapacityReleased':
       return release(rows, nodeId, event.data);
     default:
@@ -53,6 +56,15 @@ const claim = (rows: Rows, nodeId: string, { at, ...data }: CapacityReserved['da
   if (isHeld(before) && before.nodeId === nodeId) weigh(rows, before, -1);
   const row = { ...data, nodeId, reservedAt: at, releasedAt: null, cause: null };
   rows.put(nodeClaimsTable, row);
+  weigh(rows, row, 1);
+};
+
+const reduce = (rows: Rows, nodeId: string, { executionId, contract }: CapacityReduced['data']): void => {
+  const before = rows.get(nodeClaimsTable, executionId);
+  if (!isHeld(before) || before.nodeId !== nodeId) return;
+  const row = { ...before, contract };
+  rows.put(nodeClaimsTable, row);
+  weigh(rows, before, -1);
   weigh(rows, row, 1);
 };
 

@@ -1,6 +1,14 @@
 import { toMillis } from '#kernel';
 import type { Instant, Millis } from '#kernel';
-import type { Decision, ExecutionReserved, FailureClass, JobEvent, JobRequeued, JobSubmitted } from '#jobs';
+import type {
+  Decision,
+  ExecutionReserved,
+  FailureClass,
+  JobEvent,
+  JobRequeued,
+  JobSubmitted,
+  ReservationConfirmed,
+} from '#jobs';
 import { reasonsDigest } from '../digest.js';
 import { isEndless } from '../job-types.js';
 import { applicationRecord, blame, clear } from './blame.js';
@@ -99,7 +107,7 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'ExecutionReserved':
       return reserved(cluster, job, event.data);
     case 'ReservationConfirmed':
-      return confirmed(cluster, job, event.data.executionId);
+      return confirmed(cluster, job, event.data);
     case 'ExecutionPreparing':
       return moved(job, event.data.executionId, 'preparing');
     case 'ExecutionStarted':
@@ -181,9 +189,15 @@ const stopRequested = (job: ClusterJob, executionId: string): void => {
   if (execution) execution.stopRequested = true;
 };
 
-const confirmed = (cluster: ClusterState, job: ClusterJob, executionId: string): void => {
+const confirmed = (
+  cluster: ClusterState,
+  job: ClusterJob,
+  { executionId, contract }: ReservationConfirmed['data'],
+): void => {
   moved(job, executionId, 'confirmed');
-  const node = cluster.nodes.get(job.executions.get(executionId)?.nodeId ?? '');
+  const execution = job.executions.get(executionId);
+  if (execution && contract) execution.contract = contract;
+  const node = cluster.nodes.get(execution?.nodeId ?? '');
   if (!node) return;
   Object.assign(node.refusals, noRefusals());
   nodeChanged(cluster, node);

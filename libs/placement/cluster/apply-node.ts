@@ -1,10 +1,10 @@
 import { toMillis } from '#kernel';
 import type { Millis } from '#kernel';
-import type { NodeEnrolled, NodeEvent } from '#nodes';
+import type { CapacityReduced, CapacityReserved, NodeEnrolled, NodeEvent } from '#nodes';
 import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
 import { recordClaim } from './fair-share.js';
-import { devicesOf, hold, letGo, totalsOf } from './ledger.js';
+import { devicesOf, hold, letGo, shrink, totalsOf } from './ledger.js';
 import { noRefusals } from './refusals.js';
 import type { ClusterNode, ClusterState } from './state.js';
 import { emptyRecord, noOutage } from './track-record.js';
@@ -93,11 +93,10 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
     case 'NodeLatencyChanged':
       node.latencyClass = event.data.latencyClass;
       return;
-    case 'CapacityReserved': {
-      const { executionId, jobId, project, contract, expiresAt, at } = event.data;
-      recordClaim(cluster, project, contract, 1, toMillis(at));
-      return hold(cluster, node, { executionId, jobId, project, contract, expiresAt, assumed: false, started: false });
-    }
+    case 'CapacityReserved':
+      return claimed(cluster, node, event.data);
+    case 'CapacityReduced':
+      return reduced(cluster, node, event.data);
     case 'CapacityReleased':
       return released(cluster, node, event.data.executionId, toMillis(event.data.at));
     default:
@@ -107,6 +106,20 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
 
 /** Newer writers may store types that this version does not know; `never` keeps the known ones complete. */
 const ignored = (_event: never): void => undefined;
+
+const claimed = (cluster: ClusterState, node: ClusterNode, { at, ...claim }: CapacityReserved['data']): void => {
+  recordClaim(cluster, claim.project, claim.contract, 1, toMillis(at));
+  hold(cluster, node, { ...claim, assumed: false, started: false });
+};
+
+const reduced = (cluster: ClusterState, node: ClusterNode, data: CapacityReduced['data']): void => {
+  const { executionId, contract, at } = data;
+  const held = node.ledger.get(executionId);
+  if (!held) return;
+  recordClaim(cluster, held.project, held.contract, -1, toMillis(at));
+  recordClaim(cluster, held.project, contract, 1, toMillis(at));
+  shrink(cluster, node, { ...held, contract });
+};
 
 const released = (cluster: ClusterState, node: ClusterNode, executionId: string, at: Millis): void => {
   const held = node.ledger.get(executionId);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { toMillis } from '#kernel';
 import type { FailureClass } from '#jobs';
-import { second } from '#testing';
+import { aContract, aGpu, second } from '#testing';
 import {
   applyEvent,
   assume,
@@ -90,6 +90,29 @@ describe('the books', () => {
     expect(freeCapacity(node(world))).toEqual(before);
     expect(node(world).waiting).toBe(0);
     expect(world.cluster.usage.size).toBe(0);
+  });
+
+  it('G-25 A-39 hold less from when less was confirmed, and give back only that', () => {
+    const world = new World();
+    world.node('a', { inventory: { memory: 16 * GIB, gpus: [aGpu({ id: 'g0', memory: 16 * GIB })] } });
+    world.job('j');
+    const gpu = (size: number) => [{ id: 'g0', share: 0.5, memory: size * GIB }];
+    const contract = aContract({ memory: 12 * GIB, batchSize: 8, gpus: gpu(8) });
+    const executionId = world.reserve('j', 'a', contract);
+    const less = { ...contract, memory: 6 * GIB, batchSize: 4, gpus: gpu(4) };
+    world.onJob('j', { type: 'ReservationConfirmed', data: { executionId, contract: less, at: second(1) } });
+    expect(world.cluster.jobs.get('j')?.executions.get(executionId)?.contract).toEqual(less);
+    expect(freeCapacity(node(world)).memory).toBe(4 * GIB);
+    world.onNode('a', { type: 'CapacityReduced', data: { executionId, contract: less, at: second(2) } });
+    expect(freeCapacity(node(world))).toMatchObject({ memory: 10 * GIB, gpus: [{ memory: 12 * GIB, share: 0.5 }] });
+    expect(world.cluster.usage.get('demo')).toMatchObject({ memory: 6 * GIB });
+    expect(world.cluster.consumption.get('demo')?.held).toMatchObject({ memory: 6 * GIB });
+    expect([node(world).waiting, node(world).ledger.size]).toEqual([1, 1]);
+    world.release('a', executionId);
+    expect(freeCapacity(node(world))).toMatchObject({ memory: 16 * GIB, gpus: [{ memory: 16 * GIB, share: 1 }] });
+    expect(world.cluster.usage.size).toBe(0);
+    world.onNode('a', { type: 'CapacityReduced', data: { executionId, contract: less, at: second(3) } });
+    expect(freeCapacity(node(world)).memory).toBe(16 * GIB);
   });
 
   it('A-35 count what waits on a node until its task has begun', () => {

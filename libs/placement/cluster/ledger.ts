@@ -51,6 +51,15 @@ export const letGo = (cluster: ClusterState, node: ClusterNode, executionId: str
   book(cluster, node, held, -1);
 };
 
+/** The line of an execution with another contract, in the same place. */
+export const shrink = (cluster: ClusterState, node: ClusterNode, held: Held): void => {
+  const before = node.ledger.get(held.executionId);
+  if (!before) return;
+  book(cluster, node, before, -1);
+  node.ledger.set(held.executionId, held);
+  book(cluster, node, held, 1);
+};
+
 /** The task of a held execution has begun to run. */
 export const markStarted = (node: ClusterNode, executionId: string): void => {
   const held = node.ledger.get(executionId);

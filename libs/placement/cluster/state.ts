@@ -155,7 +155,7 @@ export interface LiveExecution {
   readonly partition: number;
   readonly attempt: number;
   readonly fencingToken: number;
-  readonly contract: Contract;
+  contract: Contract;
   readonly confirmBy: Instant;
   readonly reservedAt: Instant;
   state: LiveState;

@@ -41,10 +41,10 @@ const room = (unit: Unit, description: string, lifted: string): ReasonDefinition
   define('job', ROOM, unit, description, lifted, 'higher', 'a larger node comes');
 
 const PROJECT = ['ProjectConfigured'] as const;
-const QUOTA = ['ProjectConfigured', 'CapacityReleased'] as const;
+const QUOTA = ['ProjectConfigured', 'CapacityReleased', 'CapacityReduced'] as const;
 const POLICY = ['NodePolicyChanged'] as const;
 const INVENTORY = ['NodeInventoryChanged'] as const;
-const ROOM = ['CapacityReleased', 'NodeInventoryChanged'] as const;
+const ROOM = ['CapacityReleased', 'CapacityReduced', 'NodeInventoryChanged'] as const;
 
 /**
  * Every reason there is, in the order of the stages: permission, executor state, software, architecture and labels, data,

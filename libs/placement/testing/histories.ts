@@ -159,6 +159,14 @@ const STEPS: Some<Step> = [
   onJob((at) => ({ type: 'JobFailed', data: { class: 'timeout', code: 'x', message: 'x', at } })),
   onJob((at) => ({ type: 'JobCancelled', data: { reason: 'x', at } })),
   onExecution((executionId, at) => ({ type: 'ReservationConfirmed', data: { executionId, at } })),
+  (world, pick, at) => {
+    const live = execution(world, pick);
+    if (!live) return;
+    const contract = { ...live.contract, memory: Math.floor(live.contract.memory / 2), batchSize: 1 + (pick.any % 3) };
+    world.onJob(live.jobId, { type: 'ReservationConfirmed', data: { executionId: live.executionId, contract, at } });
+    if (pick.any % 4)
+      world.onNode(live.nodeId, { type: 'CapacityReduced', data: { executionId: live.executionId, contract, at } });
+  },
   onExecution((executionId, at) => ({ type: 'ExecutionPreparing', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionStarted', data: { executionId, at } })),
   onExecution((executionId, at) => ({ type: 'ExecutionStarted', data: { executionId, at } })),

@@ -27,6 +27,7 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
 
 /** What comes all the time while jobs run, and mostly helps nobody. */
 const FREQUENT: ReadonlySet<string> = new Set([
+  'CapacityReduced',
   'CapacityReleased',
   'ExecutionSucceeded',
   'NodeWentOnline',

@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { aPlacement, aReservation, second } from '#testing';
+import { aContract, aPlacement, aReservation, second } from '#testing';
 import { executionIdOf } from '#jobs';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 import type { WorldOptions } from '../testing/scheduling-world.js';
 import { CapacityReleaser } from './capacity-releaser.js';
 
-const claim = (world: SchedulingWorld, jobId: string, number = 1): Promise<unknown> => {
+const claim = (world: SchedulingWorld, jobId: string, number = 1, contract = aContract()): Promise<unknown> => {
   const executionId = executionIdOf(jobId, String(number));
-  return world.onNode('n1', aReservation(number, { executionId, jobId, expiresAt: second(15) }));
+  return world.onNode('n1', aReservation(number, { executionId, jobId, contract, expiresAt: second(15) }));
 };
 
 /** A claim on `n1` and its reservation in the stream of `j1`. */
-const held = async (options: WorldOptions = {}): Promise<SchedulingWorld> => {
+const held = async (options: WorldOptions = {}, contract = aContract()): Promise<SchedulingWorld> => {
   const world = await new SchedulingWorld(options).live();
   await world.node('n1');
   await world.submit('j1');
-  await claim(world, 'j1');
-  await world.job('j1', aPlacement(1, 0, { jobId: 'j1', nodeId: 'n1' }));
+  await claim(world, 'j1', 1, contract);
+  await world.job('j1', aPlacement(1, 0, { jobId: 'j1', nodeId: 'n1', contract }));
   await world.time.advanceAsync(0);
   return world;
 };
@@ -64,6 +64,57 @@ describe('the capacity releaser', () => {
     expect(causes(world)).toEqual([cause]);
     await world.time.advanceAsync(60_000);
     expect(causes(world)).toEqual([cause]);
+  });
+
+  const LESS = { ...aContract(), memory: 1024, batchSize: 3 };
+  const RESERVED = { ...aContract(), batchSize: 9 };
+  const reduced = (world: SchedulingWorld): unknown[] =>
+    world.events('node-n1', 'CapacityReduced').map(({ data }) => (data as { contract: unknown }).contract);
+
+  it('G-25 gives back at once what a node confirmed to do without, and the rest in the end', async () => {
+    const world = await held({}, RESERVED);
+    started(world);
+    await world.report('j1.1', 'confirm', { contract: LESS });
+    await world.time.advanceAsync(1);
+    expect([reduced(world), causes(world)]).toEqual([[LESS], []]);
+    expect(world.view.cluster.nodes.get('n1')?.used.memory).toBe(1024);
+    await world.report('j1.1', 'succeed', SUCCESS);
+    await world.time.advanceAsync(60_000);
+    expect([reduced(world).length, causes(world)]).toEqual([1, ['succeeded']]);
+    expect(world.view.cluster.nodes.get('n1')?.used.memory).toBe(0);
+  });
+
+  it('G-25 gives back at its start what was confirmed with less while nobody looked, once', async () => {
+    const world = await held({}, RESERVED);
+    await world.report('j1.1', 'confirm', { contract: LESS });
+    await world.time.advanceAsync(0);
+    const first = started(world);
+    await world.time.advanceAsync(0);
+    expect(reduced(world)).toEqual([LESS]);
+    await first.stop();
+    started(world);
+    await world.time.advanceAsync(60_000);
+    expect([reduced(world).length, causes(world)]).toEqual([1, []]);
+  });
+
+  it('G-25 makes up for a reduction that could not be stored, and reduces once when its answer is lost', async () => {
+    for (const kind of ['fail-before-storing', 'lose-answer'] as const) {
+      const world = await held({ faults: onFirst('CapacityReduced', { kind, after: 10 }) }, RESERVED);
+      started(world);
+      await world.report('j1.1', 'confirm', { contract: LESS });
+      await world.time.advanceAsync(60_000);
+      expect(reduced(world)).toEqual([LESS]);
+    }
+  });
+
+  it('G-25 what has ended before its reduction is only released', async () => {
+    const world = await held({}, RESERVED);
+    await world.report('j1.1', 'confirm', { contract: LESS });
+    await world.report('j1.1', 'succeed', SUCCESS);
+    await world.time.advanceAsync(0);
+    started(world);
+    await world.time.advanceAsync(60_000);
+    expect([reduced(world), causes(world)]).toEqual([[], ['succeeded']]);
   });
 
   it('leaves alone what lives, however long', async () => {

@@ -3,8 +3,9 @@ import type { Clock, Instant, Timer, Timers } from '#kernel';
 import type { RecordedEvent } from '#event-store';
 import { isLive, jobIdOfExecution, jobStream } from '#jobs';
 import type { JobCommand, JobState } from '#jobs';
-import { NODE_STREAM_PREFIX, nodeStream } from '#nodes';
-import type { NodeCommand, NodeState, ReleaseCause } from '#nodes';
+import { isWithin, NODE_STREAM_PREFIX, nodeStream } from '#nodes';
+import type { Contract, NodeCommand, NodeState, ReleaseCause } from '#nodes';
+import type { LiveExecution } from '#placement';
 import type { Commands, SchedulingLog, SchedulingOptions } from '../ports.js';
 import type { ClusterView } from '../view/cluster-view.js';
 
@@ -39,18 +40,19 @@ const CAUSES: Readonly<Record<string, ReleaseCause>> = {
 const ACTOR = { actor: 'system:releaser' };
 
 /**
- * Gives capacity back when its execution has ended, whatever way.
+ * Gives capacity back when its execution has ended, whatever way, and what a node did without when it confirmed.
  *
- * Two modes side by side. *Following*: each ending event in the log is answered by one release. *Comparing*, at the
- * start and then at every `reconcileInterval`: each claim in a ledger is held against its job, and one whose execution
- * has ended, or never reached the job and is past its time, is released. The ledger itself makes a second release of
- * the same claim a no-op, so the modes may overlap. Both end with `stop`.
+ * Two modes side by side. *Following*: each ending event in the log is answered by one release, each confirmation with a
+ * smaller contract by one reduction. *Comparing*, at the start and then at every `reconcileInterval`: each claim in a
+ * ledger is held against its job; one of which less was confirmed is reduced, and one whose execution has ended, or never
+ * reached the job and is past its time, is released. Until then a ledger holds too much, never too little. It makes a
+ * second release or reduction of the same claim a no-op, so the modes may overlap. Both end with `stop`.
  */
 export class CapacityReleaser {
   private stopListening: (() => void) | undefined;
   private comparing: Timer | undefined;
   private comparison: Promise<void> | undefined;
-  private readonly releases = new Set<Promise<void>>();
+  private readonly underWay = new Set<Promise<void>>();
   /** Where each claim stands, by execution: the ending events name the execution alone. */
   private readonly claims = new Map<string, Claim>();
 
@@ -69,34 +71,50 @@ export class CapacityReleaser {
     this.stopListening?.();
     this.comparing?.cancel();
     await this.comparison;
-    await Promise.all(this.releases);
+    await Promise.all(this.underWay);
   }
 
   private hear(event: RecordedEvent): void {
-    const { executionId, expiresAt } = event.data as { executionId: string; expiresAt?: Instant };
+    const { executionId, expiresAt, contract } = event.data as {
+      readonly executionId: string;
+      readonly expiresAt?: Instant;
+      readonly contract?: Contract;
+    };
     if (event.type === 'CapacityReserved') {
       this.claim(executionId, event.stream.slice(NODE_STREAM_PREFIX.length), expiresAt);
     }
     if (event.type === 'CapacityReleased') this.claims.delete(executionId);
+    const claim = this.claims.get(executionId);
+    if (!claim) return;
+    if (event.type === 'ReservationConfirmed' && contract) this.reduce(claim, contract, event.id);
     const cause = CAUSES[event.type];
-    const claim = cause && this.claims.get(executionId);
-    if (claim) this.release(claim, cause, event.id);
+    if (cause) this.release(claim, cause, event.id);
   }
 
   private claim(executionId: string, nodeId: string, expiresAt: Instant | undefined): void {
     if (expiresAt !== undefined) this.claims.set(executionId, { executionId, nodeId, expiresAt });
   }
 
-  /** A release that fails is made up for by the next comparison. */
   private release({ executionId, nodeId }: Claim, cause: ReleaseCause, causationId?: string): void {
-    const command: NodeCommand = { type: 'ReleaseCapacity', executionId, cause, at: toInstant(this.parts.clock.now()) };
+    this.tell(nodeId, { type: 'ReleaseCapacity', executionId, cause, at: this.now() }, causationId);
+  }
+
+  private reduce({ executionId, nodeId }: Claim, contract: Contract, causationId?: string): void {
+    this.tell(nodeId, { type: 'ReduceCapacity', executionId, contract, at: this.now() }, causationId);
+  }
+
+  /** What fails is made up for by the next comparison. */
+  private tell(nodeId: string, command: NodeCommand, causationId?: string): void {
     const context = causationId === undefined ? ACTOR : { ...ACTOR, causationId };
-    const release = this.parts.nodes.handle(nodeStream(nodeId), command, context).then(
-      () => undefined,
-      (error: unknown) => this.parts.log.warn({ executionId, nodeId, err: error }, 'release failed, it is made up for'),
-    );
-    this.releases.add(release);
-    void release.then(() => this.releases.delete(release));
+    const warn = (error: unknown): void =>
+      this.parts.log.warn({ nodeId, command, err: error }, 'a ledger was not told, it is made up for');
+    const told = this.parts.nodes.handle(nodeStream(nodeId), command, context).then(() => undefined, warn);
+    this.underWay.add(told);
+    void told.then(() => this.underWay.delete(told));
+  }
+
+  private now(): Instant {
+    return toInstant(this.parts.clock.now());
   }
 
   private compare(): void {
@@ -108,13 +126,19 @@ export class CapacityReleaser {
     for (const claim of [...this.claims.values()]) {
       const { executionId } = claim;
       const job = this.parts.view.cluster.jobs.get(jobIdOfExecution(executionId));
-      if (job?.executions.has(executionId)) continue;
+      const execution = job?.executions.get(executionId);
       try {
-        await this.settleUnknown(claim);
+        if (execution) this.settleLive(claim, execution);
+        else await this.settleUnknown(claim);
       } catch (error) {
         this.parts.log.warn({ executionId, err: error }, 'a claim was not compared with its job, it is tried again');
       }
     }
+  }
+
+  private settleLive(claim: Claim, { contract }: LiveExecution): void {
+    const held = this.parts.view.cluster.nodes.get(claim.nodeId)?.ledger.get(claim.executionId)?.contract;
+    if (held && isWithin(contract, held) && !isWithin(held, contract)) this.reduce(claim, contract);
   }
 
   /** The view keeps live executions only, so the job itself is asked how this one ended, or whether it ever began. */
@@ -129,7 +153,7 @@ export class CapacityReleaser {
       return;
     }
     if (toMillis(claim.expiresAt) > clock.now()) return;
-    const command: JobCommand = { type: 'AbandonReservation', executionId, nodeId, at: toInstant(clock.now()) };
+    const command: JobCommand = { type: 'AbandonReservation', executionId, nodeId, at: this.now() };
     const answer = await jobs.handle(stream, command, ACTOR);
     if (answer.kind === 'revision-mismatch') return;
     if (!answer.state.executions[executionId]) this.release(claim, 'abandoned');

@@ -10,6 +10,8 @@ const consumption = {
   bytesIn: 1,
   bytesOut: 2,
 };
+const gpu = { id: 'g0', share: 0.5, memory: 1 };
+const contract = { cpu: 0.5, memory: 1024, disk: 0, ioSlots: 0, gpus: [gpu] };
 const artifact = { path: 'result.json', sha256: 'a'.repeat(64), size: 3, mediaType: 'application/json' };
 const of = (type: string, fields: object = {}): object => ({
   type,
@@ -26,6 +28,7 @@ const mistakes = (parsed: ReturnType<typeof parseReport>): readonly string[] =>
 describe('reports of a node', () => {
   it.each([
     of('confirm'),
+    of('confirm', { contract: { ...contract, batchSize: 4 } }),
     of('decline', { reason: 'the disk is full' }),
     of('prepare'),
     of('start'),
@@ -47,6 +50,9 @@ describe('reports of a node', () => {
     [of('suceed', { exitCode: 0 }), '/type NOT_ALLOWED'],
     [of('constructor'), '/type NOT_ALLOWED'],
     [of('confirm', { reason: 'x' }), '/reason UNKNOWN_FIELD'],
+    [of('confirm', { contract: { ...contract, memory: -1 } }), '/contract/memory OUT_OF_RANGE'],
+    [of('confirm', { contract: { ...contract, batchSize: 0 } }), '/contract/batchSize OUT_OF_RANGE'],
+    [of('confirm', { contract: { ...contract, gpus: [{ ...gpu, share: 2 }] } }), '/contract/gpus/0/share OUT_OF_RANGE'],
     [of('decline'), '/reason REQUIRED'],
     [{ ...of('start'), fencingToken: '3' }, '/fencingToken WRONG_TYPE'],
     [{ ...of('start'), executionId: '' }, '/executionId OUT_OF_RANGE'],

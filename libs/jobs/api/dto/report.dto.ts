@@ -30,6 +30,7 @@ import { insidePath } from '../rules.js';
 const LIMITS = { maxBytes: 768 * 1024, maxDepth: 16 };
 const MAX_ARTIFACTS = 4000;
 const MAX_REPORTS = 1000;
+const MAX_GPUS = 1024;
 /** Characters of a message, and bytes of diagnostics, that are recorded. */
 const KEPT_MESSAGE = 4000;
 const KEPT_DIAGNOSTICS = 16 * 1024;
@@ -89,6 +90,42 @@ class AnyReportDto {
   fencingToken!: number;
 }
 
+export class GrantedGpuDto {
+  @Required(text({ max: 200 }))
+  id!: string;
+
+  @Required(number({ min: 0, max: 1 }))
+  share!: number;
+
+  @Required(count)
+  memory!: number;
+}
+
+export class ContractDto {
+  @Required(amount)
+  cpu!: number;
+
+  @Required(count)
+  memory!: number;
+
+  @Required(count)
+  disk!: number;
+
+  @Required(count)
+  ioSlots!: number;
+
+  @NestedList(() => GrantedGpuDto, { max: MAX_GPUS })
+  gpus!: readonly GrantedGpuDto[];
+
+  @Optional(whole(1, Number.MAX_SAFE_INTEGER))
+  batchSize?: number;
+}
+
+class ConfirmDto extends AnyReportDto {
+  @Nested(() => ContractDto, { optional: true })
+  contract?: ContractDto;
+}
+
 class DeclineDto extends AnyReportDto {
   @Required(words)
   reason!: string;
@@ -140,7 +177,7 @@ class FailDto extends AnyReportDto {
 }
 
 const CLASSES: Readonly<Record<ReportType, InputClass<AnyReportDto>>> = {
-  confirm: AnyReportDto,
+  confirm: ConfirmDto,
   decline: DeclineDto,
   prepare: AnyReportDto,
   start: AnyReportDto,
