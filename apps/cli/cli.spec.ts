@@ -65,6 +65,22 @@ describe('exit codes', () => {
     ).toBe(0);
   });
 
+  it('S-05 a part that its node can never run says nothing of the job', async () => {
+    const rejected = movement(1, 'PlacementDecided', 'never', { outcome: 'rejected', target: 'n1' });
+    expect((await cli(ending(rejected), 'job', 'wait', 'j1', '--timeout', '1ms')).code).toBe(124);
+  });
+
+  it('S-03 S-05 0 when all of a job runs that does not end by itself, and not before', async () => {
+    const first = movement(0, 'JobSubmitted', 'ana submitted the job', { type: 'service' });
+    const started = [1, 2].map((revision) => movement(revision, 'ExecutionStarted', 'Started'));
+    const items = [{ items: [first, started[0]] }, { items: [first, ...started] }];
+    const jobs = [1, 2].map((liveRunning) => ({ id: 'j1', type: 'service', state: 'running', count: 2, liveRunning }));
+    const ran = await cli({ 'GET /jobs/j1/timeline': items, 'GET /jobs/j1': jobs }, 'job', 'wait', 'j1');
+    expect(ran.code).toBe(0);
+    expect(ran.err.trim().split('\n').at(-1)).toBe('all 2 of it run; a service does not end by itself');
+    expect(server?.requests.filter(({ path }) => path.endsWith('/jobs/j1'))).toHaveLength(2);
+  });
+
   it('1 when nothing answers, with what to do', async () => {
     const ran = await runCli(['job', 'list', '--url', 'http://127.0.0.1:1'], { cwd: folder });
     expect(ran.code).toBe(1);
@@ -344,8 +360,17 @@ describe('job plan', () => {
 
 describe('what is written', () => {
   const jobs = [
-    { id: 'j2', name: 'b', project: 'demo', state: 'running', nodeId: 'n1', submittedAt: '2026-11-29T20:00:01.000Z' },
     {
+      ...{ type: 'daemon', count: 3, succeeded: 0, liveRunning: 2, failedPartitions: [1] },
+      id: 'j2',
+      name: 'b',
+      project: 'demo',
+      state: 'running',
+      nodeId: 'n1',
+      submittedAt: '2026-11-29T20:00:01.000Z',
+    },
+    {
+      ...{ type: 'ops', count: 4, succeeded: 0, liveRunning: 0, failedPartitions: [] },
       id: 'j1',
       name: 'longer',
       project: 'demo',
@@ -359,9 +384,9 @@ describe('what is written', () => {
   it('a table for people, over all pages', async () => {
     const ran = await cli(pages, 'job', 'list');
     expect(ran.out).toBe(
-      'state    name    project  node  submitted                 id\n' +
-        'running  b       demo     n1    2026-11-29T20:00:01.000Z  j2\n' +
-        'queued   longer  demo     –     2026-11-29T20:00:00.000Z  j1\n',
+      'state    name    project  parts                  node  submitted                 id\n' +
+        'running  b       demo     2/3 running, 1 failed  n1    2026-11-29T20:00:01.000Z  j2\n' +
+        'queued   longer  demo     0/4                    –     2026-11-29T20:00:00.000Z  j1\n',
     );
     expect(server?.requests[1]?.path).toContain('cursor=c1');
   });

@@ -15,7 +15,7 @@ const ROWS = [
   // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
   // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
-  ...['S-02', 'S-03', 'S-04', 'S-05', 'S-06', 'P-01', 'P-02', 'P-03', 'P-04'],
+  ...['S-02', 'S-03', 'S-04', 'S-05', 'S-06', 'S-11', 'P-01', 'P-02', 'P-03', 'P-04'],
   ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
   // The broker of evaluations and the workers.
   ...[

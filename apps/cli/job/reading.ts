@@ -8,7 +8,7 @@ import { renderTable } from '../output/table.js';
 import { download } from './download.js';
 import { explained } from './explained.js';
 import type { Movement } from './follow.js';
-import type { EscalonClient, JobFilter, ResultView } from '#contracts';
+import type { EscalonClient, JobFilter, JobView, ResultView } from '#contracts';
 import type { Session } from '../client/session.js';
 
 /** Columns of the list; the id is last, so that it can be copied whole. */
@@ -16,6 +16,7 @@ const JOB_COLUMNS = [
   ['state', 'state'],
   ['name', 'name'],
   ['project', 'project'],
+  ['parts', 'parts'],
   ['node', 'nodeId'],
   ['submitted', 'submittedAt'],
   ['id', 'id'],
@@ -26,7 +27,20 @@ export const listJobs = async (session: Session<JobFilter & { limit: number }>):
   const names = ['state', 'project', 'node', 'name', 'type', 'since'] as const;
   const given = names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
   const jobs = await take(client.listJobs(Object.fromEntries(given) as JobFilter), flags.limit);
-  writeList(io.out, output, jobs, () => viewsTable(JOB_COLUMNS, jobs));
+  writeList(io.out, output, jobs, () =>
+    viewsTable(
+      JOB_COLUMNS,
+      jobs.map((job) => ({ ...job, parts: partsOf(job) })),
+    ),
+  );
+};
+
+/** How far it is: of how many parts how many are done, or run where nothing is ever done. */
+const partsOf = ({ type, count, succeeded, liveRunning, failedPartitions }: JobView): string => {
+  const endless = type === 'service' || type === 'daemon';
+  const failed =
+    Array.isArray(failedPartitions) && failedPartitions.length > 0 ? `, ${failedPartitions.length} failed` : '';
+  return `${cell(endless ? liveRunning : succeeded)}/${cell(count)}${endless ? ' running' : ''}${failed}`;
 };
 
 const SHOWN_FIRST = ['id', 'name', 'state', 'reason', 'project', 'account', 'nodeId', 'progress'];

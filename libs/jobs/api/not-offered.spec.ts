@@ -4,8 +4,8 @@ import { notOffered } from './not-offered.js';
 
 describe('what this version does not offer', () => {
   it('is refused with its place', () => {
-    const spec = aJobSpec({ type: 'daemon', dependsOn: [{ job: 'x', when: 'completed' }] });
-    expect(notOffered(spec).map(({ pointer }) => pointer)).toEqual(['/type', '/dependsOn']);
+    const spec = aJobSpec({ dependsOn: [{ job: 'x', when: 'completed' }] });
+    expect(notOffered(spec).map(({ pointer }) => pointer)).toEqual(['/dependsOn']);
     expect(notOffered(aJobSpec())).toEqual([]);
   });
 });

@@ -2,14 +2,11 @@ import type { ProblemItem } from '#contracts';
 import type { JobSpec } from '../domain/job-spec.js';
 
 /**
- * What a job file can say and this version cannot do. It is refused: a job that runs before the one it depends on, or a
- * service that ends after one run, would be worse than none.
+ * What a job file can say and this version cannot do. It is refused: a job that runs before the one it depends on would be
+ * worse than none.
  */
 export const notOffered = (spec: JobSpec): ProblemItem[] => {
   const items: ProblemItem[] = [];
-  if (spec.type !== 'batch') {
-    items.push({ pointer: '/type', code: 'NOT_ALLOWED', message: `"${spec.type}" is not offered yet; use "batch"` });
-  }
   if (spec.dependsOn.length > 0) {
     items.push({
       pointer: '/dependsOn',

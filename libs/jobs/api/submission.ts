@@ -5,11 +5,12 @@ import type { Problem } from '#contracts';
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
-import { decide, neverReasons, plannedRequest } from '#placement';
+import { decide, plannedRequest } from '#placement';
 import { CLOCK, IDS } from '#platform/ports';
 import { ProblemException, doneOrThrow, problemOf } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { ClusterView } from '#scheduling';
+import { hasTargets } from '../domain/job-spec.js';
 import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
@@ -21,6 +22,7 @@ import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
 import { JobReader } from './job-reader.js';
 import type { ReadJob } from './job-reader.js';
+import { matchWarning, nodeWarnings } from './node-warnings.js';
 
 export interface Submission {
   readonly id: string;
@@ -106,7 +108,7 @@ export class JobSubmissions {
     const outcome: Handled<JobState> = await this.commands.execute(new ExecuteJob(jobId, command, context));
     const { state, position } = doneOrThrow(outcome);
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
-    const never = neverReasons(request, this.view.cluster, toMillis(command.at)).map(neverWarning);
+    const never = nodeWarnings(request, this.view.cluster, toMillis(command.at));
     const submission = {
       id: jobId,
       evaluationId: state.evaluationId,
@@ -137,14 +139,10 @@ export class JobSubmissions {
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
     const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };
     const { decision } = decide(request, this.view.cluster, context);
-    return { ...this.explanations.plan(decision, request, caller), warnings };
+    const nodes = hasTargets(spec.type) ? [matchWarning(request, this.view.cluster, toMillis(context.time))] : [];
+    return { ...this.explanations.plan(decision, request, caller), warnings: [...warnings, ...nodes] };
   }
 }
-
-const neverWarning = (reason: { readonly reason: string; readonly asked?: string; readonly best?: string }): string => {
-  const values = [reason.asked && `asked ${reason.asked}`, reason.best && `best here ${reason.best}`].filter(Boolean);
-  return `no enrolled node could ever run this: ${reason.reason}${values.length > 0 ? ` (${values.join(', ')})` : ''}`;
-};
 
 /** The same account and key always mean the same stream, so a second submission meets the first one there. */
 const keyedId = (account: string, key: string): string => {

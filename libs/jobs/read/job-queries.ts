@@ -22,7 +22,7 @@ export interface JobListRequest extends JobFilter, PageRequest {
   readonly visible?: readonly string[] | undefined;
 }
 
-export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'liveRunning' | 'livePaused'> & Tracked;
+export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'livePaused'> & Tracked;
 /** `reruns`: the jobs that run this one again, oldest first. */
 export type JobDetails = JobSummary & Pick<JobRow, 'spec'> & { readonly reruns: readonly string[] };
 
@@ -56,7 +56,7 @@ export interface QueueEntry {
 
 const SHARE = 'COALESCE((:shares::jsonb ->> job.project)::float8, 0)';
 
-const INTERNAL: readonly string[] = ['liveReserved', 'liveRunning', 'livePaused', 'recentEvents'];
+const INTERNAL: readonly string[] = ['liveReserved', 'livePaused', 'recentEvents'];
 const DETAILS = Object.keys(jobEntity.options.columns).filter((name) => !INTERNAL.includes(name));
 const SUMMARY = DETAILS.filter((name) => name !== 'spec');
 

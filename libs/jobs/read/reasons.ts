@@ -29,6 +29,8 @@ const whileLive = (reason: string | null, event: JobEvent): string | null => {
       return 'resumed';
     case 'JobRequeued':
       return requeued(event.data);
+    case 'PartitionFailed':
+      return `part ${event.data.partition} is given up: ${event.data.message}`;
     case 'EvaluationFailed':
       return `could not be looked at, and is when something changes: ${event.data.reason}`;
     default:
@@ -36,7 +38,8 @@ const whileLive = (reason: string | null, event: JobEvent): string | null => {
   }
 };
 
-const requeued = ({ notBefore, message, memory }: JobRequeued['data']): string => {
+const requeued = ({ cause, notBefore, message, memory }: JobRequeued['data']): string => {
+  if (cause === 'ended') return `replaced after ${notBefore}: ${message}`;
   const more = memory === undefined ? '' : ` with ${formatBytes(memory)} of memory`;
   return `tried again after ${notBefore}${more}: ${message}`;
 };

@@ -24,12 +24,12 @@ export const timelineRow = (recorded: RecordedEvent, event: JobEvent, jobId: str
 const detailsOf = (event: JobEvent): object => {
   switch (event.type) {
     case 'JobSubmitted': {
-      const { spec: _spec, ...details } = event.data;
-      return details;
+      const { spec, ...details } = event.data;
+      return { ...details, type: spec.type };
     }
     case 'PlacementDecided': {
-      const { number, outcome, partition, considered, eligible, winner, runnerUp, margin } = event.data;
-      return { number, outcome, partition, considered, eligible, winner, runnerUp, margin };
+      const { number, outcome, partition, target, considered, eligible, winner, runnerUp, margin } = event.data;
+      return { number, outcome, partition, target, considered, eligible, winner, runnerUp, margin };
     }
     case 'ExecutionSucceeded':
     case 'ExecutionFailed':

@@ -1,6 +1,6 @@
 import type { AssignedBatch, AssignedInput, AssignedTask, Assignment, DesiredState } from '#contracts';
 import type { BatchRequest } from '#jobs';
-import type { ClusterState, LiveExecution } from '#placement';
+import type { ClusterJob, ClusterState, LiveExecution } from '#placement';
 
 /** What an agent is told of one execution; everything it needs to run it. */
 export const assignmentOf = (cluster: ClusterState, execution: LiveExecution): Assignment => {
@@ -20,13 +20,14 @@ const workOf = (
   cluster: ClusterState,
   execution: LiveExecution,
 ): { readonly task: AssignedTask; readonly inputs: readonly AssignedInput[] } => {
-  const spec = cluster.jobs.get(execution.jobId)?.spec;
+  const job = cluster.jobs.get(execution.jobId);
   const { partition } = execution;
-  if (!spec) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
+  if (!job) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
+  const { spec } = job;
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
   const { command, env } = spec.task;
   const batch = spec.batch && { batch: batchOf(spec.batch) };
-  const task = { command, env, outputs: spec.outputs, partition, partitions: spec.count, ...batch, ...limit };
+  const task = { command, env, outputs: spec.outputs, partition, partitions: partitionsOf(job), ...batch, ...limit };
   return { task, inputs: spec.inputs };
 };
 
@@ -36,3 +37,7 @@ const batchOf = ({ min, memoryPerItem, gpuMemoryPerItem }: BatchRequest): Assign
   memoryPerItem,
   gpuMemoryPerItem,
 });
+
+/** How many there are now: of a daemon they come and go with its nodes, and each keeps its number. */
+const partitionsOf = ({ partitions }: ClusterJob): number =>
+  partitions.filter(({ state, leaving }) => state !== 'removed' && !leaving).length;
