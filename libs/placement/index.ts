@@ -64,5 +64,6 @@ export { isPresentAlgorithm, isPresentVersion } from './versions.js';
 export { weightedScore } from './scores/score.js';
 export { formatBytes, formatSeconds } from './units.js';
 export { isTimeZone } from './windows/zone.js';
+export { maintenanceAt, maintenanceState } from './windows/maintenance.js';
 export { windowState } from './windows/windows.js';
 export type { WindowState } from './windows/windows.js';

@@ -34,10 +34,13 @@ const WAITED_FOR: ReadonlySet<ReasonCode> = new Set([
 
 const keepsOut = ({ code }: Check, verdict: Verdict): boolean => verdict === NEVER || !WAITED_FOR.has(code);
 
-/** A part that a node holds already is not taken from it for its presence or its room, nor because its window will close. */
+/** For what will come to an end of the node's time nothing is taken from it before that. */
+const COMING: ReadonlySet<ReasonCode> = new Set(['policy.window-remaining', 'policy.maintenance-ahead']);
+
+/** A part that a node holds already is not taken from it for its presence or its room, nor because its time there will be over. */
 const drivesOut = ({ code }: Check, verdict: Verdict): boolean => {
   if (code === 'policy.max-share') return verdict === NEVER;
-  return !code.startsWith('node.') && !code.startsWith('capacity.') && code !== 'policy.window-remaining';
+  return !code.startsWith('node.') && !code.startsWith('capacity.') && !COMING.has(code);
 };
 
 /** Events after which a node may match that did not, or match no more. */

@@ -1,12 +1,12 @@
-import { fromMilli } from '#kernel';
+import { fromMilli, toInstant } from '#kernel';
 
 /*
  * Amounts are held as whole numbers, so that sums are exact whatever the order: cores and GPU shares in thousandths,
- * memory and disk in bytes, durations in seconds.
+ * memory and disk in bytes, durations in seconds, moments in milliseconds.
  */
 
 /** The kinds of value that a reason compares; each has one way to be written and one way to be the better of two. */
-export type Unit = 'bytes' | 'milli' | 'count' | 'seconds' | 'money' | 'version' | 'text';
+export type Unit = 'bytes' | 'milli' | 'count' | 'seconds' | 'instant' | 'money' | 'version' | 'text';
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
@@ -48,6 +48,7 @@ export const formatValue = (unit: Unit, value: number | string): string => {
   if (typeof value === 'string') return value;
   if (unit === 'bytes') return formatBytes(value);
   if (unit === 'seconds') return formatSeconds(value);
+  if (unit === 'instant') return toInstant(value);
   if (unit === 'milli') return String(fromMilli(Math.max(0, value)));
   return short(Math.max(0, value));
 };

@@ -11,6 +11,7 @@ import { DEFAULT_SCHEDULING } from './ports.js';
 import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
 import { DrainDeadlines } from './reactors/drain-deadlines.js';
+import { MaintenanceStarts } from './reactors/maintenance-starts.js';
 import { JobTimeouts } from './reactors/job-timeouts.js';
 import { PresenceMonitor } from './reactors/presence-monitor.js';
 import { ReservationTimers } from './reactors/reservation-timers.js';
@@ -35,7 +36,7 @@ export interface ControlLoopParts {
 /**
  * The scheduler's role in one process: the loops that act on a view of the cluster.
  *
- * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, releases and the scheduler, each of
+ * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, maintenance, releases and the scheduler, each of
  * which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
  * cost each other conflicts. `stop` lets what is under way finish.
  */
@@ -45,6 +46,7 @@ export class ControlLoop {
   private readonly reservations: ReservationTimers;
   private readonly timeouts: JobTimeouts;
   private readonly drains: DrainDeadlines;
+  private readonly maintenance: MaintenanceStarts;
   private readonly presence: PresenceMonitor;
   private readonly view: ClusterView;
   private stopped = false;
@@ -65,6 +67,7 @@ export class ControlLoop {
     this.reservations = new ReservationTimers(shared);
     this.timeouts = new JobTimeouts(shared);
     this.drains = new DrainDeadlines(shared);
+    this.maintenance = new MaintenanceStarts(shared);
     this.presence = new PresenceMonitor(shared);
   }
 
@@ -76,6 +79,7 @@ export class ControlLoop {
     this.reservations.start();
     this.timeouts.start();
     this.drains.start();
+    this.maintenance.start();
     this.releaser.start();
     this.scheduler.start();
   }
@@ -87,6 +91,7 @@ export class ControlLoop {
     this.reservations.stop();
     this.timeouts.stop();
     this.drains.stop();
+    this.maintenance.stop();
     await this.presence.stop();
     await this.releaser.stop();
   }

@@ -130,6 +130,40 @@ describe('the life of a job', () => {
     expect(await agent.stop()).toBe(0);
   });
 
+  it('A-26 A-46 a maintenance of the owner keeps work out, takes off what still runs, and lets it back in', async () => {
+    const node = await enrolled('upkeep-1', 'upkeep');
+    const jobId = await submit('upkeep');
+    await started(node, jobId);
+    const [from, until] = [1_000, 4_000].map((later) => new Date(Date.now() + later).toISOString());
+    const maintenance = [{ from, until, reason: 'new disks' }];
+    await system.operator().put('/nodes/upkeep-1/policy', { maintenance });
+    const shown = await eventually(
+      () => system.operator().get<{ policy: object }>('/nodes/upkeep-1'),
+      ({ policy }) => Object.keys(policy).length > 0,
+    );
+    expect(shown.policy).toEqual({ maintenance });
+    const tooLong = await submit('upkeep', { estimate: { duration: '2m' } });
+    const waits = await eventually(
+      () => job(tooLong),
+      ({ reason }) => String(reason).includes('maintenance'),
+    );
+    // Told before it begins or, on a slow machine, after.
+    const told = [`(asked 2 min, best ${String(from)}; not now)`, `under maintenance (best ${String(until)}; not now)`];
+    expect(told.some((words) => String(waits.reason).includes(words))).toBe(true);
+    const execution = (await node.assignments()).executions.find((one) => one.executionId.startsWith(jobId))!;
+    expect(await toldOff(node, execution)).toMatchObject([{ desired: 'stop' }]);
+    await node.report('fail', execution, { class: 'cancelled', code: 'stopped', message: 'stopped as asked' });
+    await eventually(
+      () => node.assignments().then(({ executions }) => executions.map((one) => one.jobId)),
+      (jobs) => jobs.includes(tooLong),
+    );
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(until)));
+    expect(await job(jobId)).toMatchObject({ state: 'queued', attempt: 1, failure: null });
+    for (const one of [jobId, tooLong]) await system.researcher().post(`/jobs/${one}/cancel`, { reason: 'over' });
+    const left = (await node.assignments()).executions;
+    for (const one of left) await node.report('fail', one, { class: 'cancelled', code: 'stopped', message: 'x' });
+  });
+
   it('S-10 names every mistake of the timeouts', async () => {
     const timeouts = { queue: '-1s', run: '3h', total: '2h' };
     const spec = { name: 'x', project: 'demo', task: { command: ['true'] }, timeouts };

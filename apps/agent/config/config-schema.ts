@@ -40,6 +40,7 @@ const policy = {
     allow: accessList,
     deny: accessList,
     windows: { type: 'array', items: { type: 'object' } },
+    maintenance: { type: 'array', items: { type: 'object' } },
     maxDuration: { type: ['number', 'string'] },
     maxShare: { type: 'object', additionalProperties: { type: 'number', minimum: 0, maximum: 1 } },
     price: { type: 'object', additionalProperties: { type: 'number', minimum: 0 } },

@@ -61,9 +61,18 @@ export const nodeFields = (node: NodeView): string => {
     ['holds', node.executions === 1 ? '1 execution' : `${cell(node.executions)} executions`],
     ['applications', applications.map(({ name, version }) => `${name} ${version}`).join(', ')],
     ['packages', `${packages.length} (--output json lists them)`],
+    ['maintenance', maintenanceText(node.policy)],
     ['policy', JSON.stringify(node.policy)],
     ['last seen', cell(node.lastSeenAt)],
   ]);
+};
+
+/** As they were given: whether one is over by now is for its reader to see. */
+const maintenanceText = (policy: unknown): string | undefined => {
+  const { maintenance = [] } = policy as {
+    readonly maintenance?: readonly { from: string; until: string; reason: string }[];
+  };
+  return maintenance.map(({ from, until, reason }) => `${from} to ${until}: ${reason}`).join('; ') || undefined;
 };
 
 const setAsideText = ({ refusals, until }: { readonly refusals: number; readonly until: string }): string =>

@@ -239,7 +239,7 @@ export interface ExecutionLost {
  * Why the system takes a try from its node: the node is drained, or the job may not or cannot run there any more. Stable words
  * for programs.
  */
-export type StopCause = 'node-drained' | 'no-longer-matches';
+export type StopCause = 'node-drained' | 'no-longer-matches' | 'maintenance';
 
 /** Asked of the node for the system's own reasons: the job goes on. What is asked for is over when the node says so. */
 export interface ExecutionStopRequested {

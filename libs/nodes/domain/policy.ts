@@ -1,3 +1,5 @@
+import type { Instant } from '#kernel';
+
 /** Lists of names. An absent list allows (or denies) nothing in particular; an empty allow list allows none. */
 export interface AccessList {
   readonly institutions?: readonly string[];
@@ -26,6 +28,13 @@ export interface Price {
   readonly memoryGiBHour?: number;
 }
 
+/** A time, `from` up to but not with `until`, in which the owner needs the node for himself. */
+export interface Maintenance {
+  readonly from: Instant;
+  readonly until: Instant;
+  readonly reason: string;
+}
+
 /**
  * What the owner of a node accepts. Deny wins over allow. `maxDuration` in seconds bounds the job's estimate;
  * `maxShare` gives, by project, the largest fraction (0…1) of the node's cores that may be reserved at once.
@@ -37,4 +46,5 @@ export interface Policy {
   readonly maxDuration?: number;
   readonly maxShare?: Readonly<Record<string, number>>;
   readonly price?: Price;
+  readonly maintenance?: readonly Maintenance[];
 }

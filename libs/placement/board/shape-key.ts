@@ -1,5 +1,6 @@
 import type { JobSpec } from '#jobs';
 import type { ClusterState } from '../cluster/state.js';
+import { longestRun } from '../filters/maintenance.js';
 import { institutionOf } from '../request.js';
 import type { PlacementRequest } from '../request.js';
 
@@ -32,6 +33,7 @@ export const demandKey = remembered((spec) =>
     spec.resources,
     spec.batch,
     spec.estimate,
+    longestRun(spec),
     spec.budget,
     spec.inputs.map(({ source }) => source),
   ]),

@@ -178,7 +178,14 @@ const LONGEST = 30 * 86_400;
 const timeAndMoneyKnobs = ({ estimate, budget }: JobSpec): Knob[] => [
   {
     requirement: 'estimate.duration',
-    lifts: ['policy.max-duration', 'policy.window', 'policy.window-remaining', 'budget.price', 'budget.unknown'],
+    lifts: [
+      'policy.max-duration',
+      'policy.window',
+      'policy.window-remaining',
+      'policy.maintenance-ahead',
+      'budget.price',
+      'budget.unknown',
+    ],
     sacrifice: 'amount',
     steps: Math.max(0, Math.ceil(estimate.duration ?? LONGEST + 1) - 1),
     from: estimate.duration === undefined ? 'none' : formatSeconds(estimate.duration),

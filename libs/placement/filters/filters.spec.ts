@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import type { Inventory, Policy } from '#nodes';
 import { second } from '#testing';
-import { explainDecision, explainNode, neverReasons, requestOf } from '../index.js';
+import { explainDecision, explainNode, neverReasons, requestOf, smallestChange } from '../index.js';
 import type { PlacementRequest } from '../index.js';
 import { reasonsPage } from './reasons-page.js';
 import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
@@ -120,6 +120,76 @@ describe('permission', () => {
     const short = world.plan({ estimate: { duration: 3600 } }, '2026-03-05T11:30:00.000Z').decision;
     expect(short.filtered).toMatchObject([{ reason: 'policy.window-remaining', asked: '1 h', best: '30 min' }]);
     expect(short.wakesAt).toBe('2026-03-12T10:00:00.000Z');
+  });
+
+  describe('maintenance', () => {
+    const maintenance = [{ from: '2026-03-05T10:00:00.000Z', until: '2026-03-05T12:00:00.000Z', reason: 'new disks' }];
+    const at = (clock: string, spec: Partial<JobSpec> = {}) =>
+      reasons({ policy: { maintenance }, time: `2026-03-05T${clock}:00.000Z`, spec });
+
+    it('A-26 nothing begins on a node while its owner maintains it, and it is never for ever', () => {
+      expect([at('09:59'), at('10:00'), at('11:59'), at('12:00')]).toEqual([
+        [],
+        ['policy.maintenance'],
+        ['policy.maintenance'],
+        [],
+      ]);
+      expect(reasons({ policy: { maintenance: [] } })).toEqual([]);
+    });
+
+    it('A-26 what would reach into one does not begin: by its estimate, else by the time that it may take', () => {
+      const run = (seconds: number) => ({ timeouts: { confirm: 15, run: seconds } });
+      expect(at('09:00', { estimate: { duration: 3600 } })).toEqual([]);
+      expect(at('09:00', { estimate: { duration: 3601 } })).toEqual(['policy.maintenance-ahead']);
+      expect(at('09:00', run(3601))).toEqual(['policy.maintenance-ahead']);
+      expect(at('09:00', { ...run(7200), estimate: { duration: 60 } })).toEqual([]);
+      expect(at('10:30', run(3601))).toEqual(['policy.maintenance']);
+      expect(at('12:00', run(86_400))).toEqual([]);
+    });
+
+    it('A-26 N-04 is told with its times, on the side of the owner, and looked at again when it is over', () => {
+      const world = new World();
+      world.node('a', { policy: { maintenance } });
+      const plan = (time: string, spec: Partial<JobSpec> = {}) => world.plan(spec, time).decision;
+      const during = plan('2026-03-05T11:00:00.000Z');
+      expect(during).toMatchObject({ outcome: 'deferred', wakesAt: maintenance[0]!.until });
+      expect(during.filtered).toMatchObject([
+        { reason: 'policy.maintenance', side: 'owner', never: false, best: maintenance[0]!.until },
+      ]);
+      const before = plan('2026-03-05T09:30:00.000Z', { estimate: { duration: 3600 } });
+      expect(before).toMatchObject({ outcome: 'deferred', wakesAt: maintenance[0]!.until });
+      expect(before.filtered).toMatchObject([
+        { reason: 'policy.maintenance-ahead', side: 'owner', asked: '1 h', best: maintenance[0]!.from },
+      ]);
+      expect(explainDecision(before).join(' ')).toContain('a maintenance begins before the job would be over');
+    });
+
+    it('A-26 a shorter estimate would let the job in', () => {
+      const world = new World();
+      world.node('a', { policy: { maintenance } });
+      const request = world.request({ estimate: { duration: 7200 } });
+      const change = smallestChange(request, world.cluster, { time: '2026-03-05T09:00:00.000Z' });
+      expect(change).toMatchObject({ changes: [{ requirement: 'estimate.duration', to: '1 h' }] });
+    });
+  });
+
+  it('S-11 a job that takes longer than any owner lends a node is told so, with the longest that there is', () => {
+    const world = new World();
+    const night = { days: ['mon' as const], from: '18:00', to: '08:00', timeZone: 'UTC' };
+    world.node('a', { policy: { windows: [night] } });
+    world.node('b', { policy: { windows: [{ ...night, to: '22:00' }] } });
+    world.node('c', { policy: { maxDuration: 7200 } });
+    const never = (duration: number) =>
+      neverReasons(world.request({ estimate: { duration } }), world.cluster, 0).map(({ reason, asked, best }) => ({
+        reason,
+        asked,
+        best,
+      }));
+    expect(never(20 * 3600)).toEqual([
+      { reason: 'policy.max-duration', asked: '20 h', best: '2 h' },
+      { reason: 'policy.window', asked: '20 h', best: '14 h' },
+    ]);
+    expect(never(14 * 3600)).toEqual([]);
   });
 
   it("A-26 a project's share of a node is bounded: never over it, and not now when it is used up", () => {

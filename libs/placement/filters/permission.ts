@@ -15,6 +15,7 @@ import { windowState } from '../windows/windows.js';
 import type { WindowState } from '../windows/windows.js';
 import { check, fits, must, mustNow, NEVER, NOT_NOW, PASS, timedCheck } from './check.js';
 import type { Check, RequestCheck } from './check.js';
+import { maintenanceChecks } from './maintenance.js';
 import type { ReasonCode } from './reasons.js';
 
 /** What the node's owner says to account, project and job: lists, duration, time windows, share, price. */
@@ -22,6 +23,7 @@ export const ownerChecks = (request: PlacementRequest, demand: Demand, cluster: 
   ...ownerLists(request, institutionOf(request, cluster)),
   maxDuration(request),
   ...windowChecks(request),
+  ...maintenanceChecks(request.spec),
   maxShare(request, demand),
   ...budgetChecks(request, demand),
 ];
@@ -106,6 +108,7 @@ const windowChecks = ({ spec: { estimate } }: PlacementRequest): Check[] => {
   const asked = duration === undefined ? undefined : formatSeconds(duration);
   const open = timedCheck('policy.window', asked, {
     test: windowVerdict(duration),
+    offer: longestOpening(duration),
     until: nextOpening,
     lasts: sameWindow,
   });
@@ -139,6 +142,12 @@ const windowVerdict =
     if (longest === 0 || (duration !== undefined && duration > longest)) return NEVER;
     return mustNow(windowState(windows, at).open);
   };
+
+/** Told of a job that takes longer than any window of the node: how long the longest is, on a day without a change of clocks. */
+const longestOpening =
+  (duration: number | undefined): Check['offer'] =>
+  ({ facts: { longestWindow: longest } }) =>
+    duration !== undefined && longest > 0 && duration > longest ? longest - 3600 : undefined;
 
 const remainingVerdict =
   (duration: number): Check['test'] =>

@@ -129,7 +129,7 @@ export const REASONS = {
   'policy.window': define(
     'owner',
     POLICY,
-    'text',
+    'seconds',
     "outside the owner's time windows",
     'a window opens',
     'higher',
@@ -143,6 +143,21 @@ export const REASONS = {
     'the next window opens',
     'higher',
     'the owner changes the windows',
+  ),
+  'policy.maintenance': define(
+    'owner',
+    POLICY,
+    'instant',
+    'the owner has it under maintenance',
+    'the maintenance is over',
+    'lower',
+  ),
+  'policy.maintenance-ahead': define(
+    'owner',
+    POLICY,
+    'instant',
+    'a maintenance begins before the job would be over',
+    'the maintenance is over',
   ),
   'policy.max-share': define(
     'owner',

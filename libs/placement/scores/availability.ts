@@ -18,7 +18,7 @@ const WINDOW = 0.2;
  * its memory and, for a job that asks for GPUs, of its GPU shares; more than a tenth is no better, so that filling nodes up
  * is held against nobody but the last job), 20 % how far the owner's open window outlasts the job: from ½ when it just fits
  * to 1 when it lasts twice as long or for ever, 0 when the job's duration is unknown and the window does end. It says nothing
- * of power cuts that are announced: owners drain for those.
+ * of power cuts that are announced: those are maintenance, which a filter looks at.
  */
 export const availability = (node: ClusterNode, spec: JobSpec, at: Millis): number =>
   PRESENCE * presenceShare(node.uptime, stepStart(at)) +

@@ -13,6 +13,15 @@ const policy: fc.Arbitrary<Policy> = fc.record(
     deny: fc.record({ projects: fc.subarray(['demo', 'other']) }, { requiredKeys: [] }),
     maxDuration: fc.constantFrom(60, 7200),
     maxShare: fc.constantFrom({ demo: 0.5 }, { other: 0.1 }),
+    maintenance: fc.constantFrom(
+      [],
+      [{ from: second(3600), until: second(7200), reason: 'disks' }],
+      [
+        { from: second(60), until: second(600), reason: 'power' },
+        { from: second(600), until: second(900), reason: 'fans' },
+        { from: second(90_000), until: second(100_000), reason: 'move' },
+      ],
+    ),
     price: fc.record({ cpuHour: fc.integer({ min: 0, max: 4 }) }),
     windows: fc.constantFrom(
       [],

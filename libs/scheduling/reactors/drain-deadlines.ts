@@ -1,23 +1,16 @@
-import { toInstant, toMillis } from '#kernel';
-import type { Clock, Millis, Timers } from '#kernel';
+import { toMillis } from '#kernel';
+import type { Millis, Timers } from '#kernel';
 import type { RecordedEvent } from '#event-store';
-import { jobIdOfExecution, jobStream } from '#jobs';
-import type { JobCommand, JobState } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
-import type { LiveExecution } from '#placement';
-import type { Commands, SchedulingLog } from '../ports.js';
-import type { ClusterView } from '../view/cluster-view.js';
 import { Deadlines } from './deadlines.js';
+import { emptyNode } from './empty-node.js';
+import type { EmptyNodeParts } from './empty-node.js';
 
-export interface DrainDeadlinesParts {
-  readonly view: ClusterView;
-  readonly jobs: Commands<JobCommand, JobState>;
-  readonly clock: Clock;
+export interface DrainDeadlinesParts extends EmptyNodeParts {
   readonly timers: Timers;
-  readonly log: SchedulingLog;
 }
 
-const ACTOR = { actor: 'system:drains' };
+const ACTOR = 'system:drains';
 /** Until what could not be asked or stored is tried again. */
 const AGAIN: Millis = 1_000;
 
@@ -68,7 +61,7 @@ export class DrainDeadlines {
   }
 
   private async empty(nodeId: string): Promise<void> {
-    const { clock, log, view } = this.parts;
+    const { clock, view } = this.parts;
     const due = this.dueOf(nodeId);
     if (due === undefined) return;
     const now = clock.now();
@@ -76,19 +69,9 @@ export class DrainDeadlines {
       this.deadlines.by(nodeId, now < due ? due : now + AGAIN);
       return;
     }
-    const left = [...(view.cluster.live.get(nodeId)?.values() ?? [])].filter(({ stopRequested }) => !stopRequested);
-    const asked = await Promise.allSettled(left.map((execution) => this.ask(execution)));
-    const failed = asked.find((one) => one.status === 'rejected');
-    if (!failed || !this.stopListening) return;
-    log.warn({ nodeId, err: failed.reason as unknown }, 'not all work was asked off a node, it is tried again');
-    this.deadlines.by(nodeId, clock.now() + AGAIN);
-  }
-
-  private async ask({ executionId, nodeId }: LiveExecution): Promise<void> {
-    const drain = this.parts.view.cluster.nodes.get(nodeId)?.drain;
+    const drain = view.cluster.nodes.get(nodeId)?.drain;
     const reason = `node ${nodeId} is drained: ${drain?.reason ?? 'no reason given'}`;
-    const at = toInstant(this.parts.clock.now());
-    const command: JobCommand = { type: 'StopExecution', executionId, cause: 'node-drained', reason, at };
-    await this.parts.jobs.handle(jobStream(jobIdOfExecution(executionId)), command, ACTOR);
+    const asked = await emptyNode(this.parts, nodeId, { cause: 'node-drained', reason, actor: ACTOR });
+    if (!asked && this.stopListening) this.deadlines.by(nodeId, clock.now() + AGAIN);
   }
 }

@@ -69,6 +69,19 @@ describe('a policy', () => {
     expect(parsePolicy({})).toStrictEqual({ ok: true, value: {} });
   });
 
+  it('A-26 keeps maintenance, its times in UTC', () => {
+    const maintenance = [{ from: '2026-12-05T03:00:00-03:00', until: '2026-12-05T12:00:00Z', reason: 'new disks' }];
+    expect(parsePolicy({ maintenance })).toStrictEqual({
+      ok: true,
+      value: {
+        maintenance: [{ from: '2026-12-05T06:00:00.000Z', until: '2026-12-05T12:00:00.000Z', reason: 'new disks' }],
+      },
+    });
+  });
+
+  const upkeep = (fields: object): object => ({
+    maintenance: [{ from: '2026-12-05T06:00:00Z', until: '2026-12-05T12:00:00Z', reason: 'new disks', ...fields }],
+  });
   const window = (fields: object): object => ({ windows: [{ ...policy.windows[0], ...fields }] });
   it.each([
     [window({ from: '24:00' }), '/windows/0/from MALFORMED'],
@@ -83,6 +96,14 @@ describe('a policy', () => {
     [{ price: { cpuHour: -1 } }, '/price/cpuHour OUT_OF_RANGE'],
     [{ allow: { institution: ['usp'] } }, '/allow/institution UNKNOWN_FIELD'],
     [{ allow: ['usp'] }, '/allow WRONG_TYPE'],
+    [upkeep({ until: '2026-12-05T06:00:00Z' }), '/maintenance/0/until CONFLICT'],
+    [upkeep({ from: '2026-12-05T13:00:00Z' }), '/maintenance/0/until CONFLICT'],
+    [upkeep({ from: 'tomorrow' }), '/maintenance/0/from MALFORMED'],
+    [upkeep({ until: undefined }), '/maintenance/0/until REQUIRED'],
+    [upkeep({ reason: '' }), '/maintenance/0/reason OUT_OF_RANGE'],
+    [upkeep({ till: 'x' }), '/maintenance/0/till UNKNOWN_FIELD'],
+    [{ maintenance: {} }, '/maintenance WRONG_TYPE'],
+    [{ maintenance: Array.from({ length: 101 }, () => ({})) }, '/maintenance TOO_LONG'],
   ])('%j is refused', (input, expected) => {
     const found = mistakes(parsePolicy(input));
     expect(found[0]).toBe(expected);

@@ -1,10 +1,14 @@
 import { isTimeZone } from '#placement';
 import {
+  below,
   choice,
   duration,
   fault,
   first,
   identifier,
+  instantOf,
+  instantRule,
+  isRecord,
   line,
   list,
   map,
@@ -22,7 +26,7 @@ import {
   validateInput,
 } from '#platform/validation';
 import type { Checked, Measure, Rule } from '#platform/validation';
-import type { Policy, Weekday } from '../../domain/policy.js';
+import type { Maintenance, Policy, Weekday } from '../../domain/policy.js';
 
 /* What the owner of a node accepts, as it is sent. */
 
@@ -74,6 +78,27 @@ export class PriceDto {
   memoryGiBHour?: number;
 }
 
+export class MaintenanceDto {
+  @Required(instantRule)
+  from!: string;
+
+  @Required(instantRule)
+  until!: string;
+
+  @Required(text({ max: 1000 }))
+  reason!: string;
+}
+
+/** Each ends after it begins. Times that are none are told by their own rule. */
+const endsAfterItBegins: Rule = (value) =>
+  (Array.isArray(value) ? value : []).flatMap((item: unknown, index) => {
+    const { from, until } = isRecord(item) ? item : {};
+    const over = instantRule(from).length === 0 && instantRule(until).length === 0;
+    return over && instantOf(String(until)) <= instantOf(String(from))
+      ? below(index, fault('CONFLICT', `must be after from, which is ${shown(from)}`, '/until'))
+      : NO_FAULTS;
+  });
+
 export class PolicyDto {
   @Nested(() => AccessListDto, { optional: true })
   allow?: AccessListDto;
@@ -92,12 +117,22 @@ export class PolicyDto {
 
   @Nested(() => PriceDto, { optional: true })
   price?: PriceDto;
+
+  @NestedList(() => MaintenanceDto, { optional: true, max: 100, rules: [endsAfterItBegins] })
+  maintenance?: readonly MaintenanceDto[];
 }
 
-/** The policy that a checked one describes: `maxDuration` in seconds. */
-export const toPolicy = ({ maxDuration, ...rest }: Partial<PolicyDto>): Policy => ({
+/** The policy that a checked one describes: `maxDuration` in seconds, moments in UTC. */
+export const toPolicy = ({ maxDuration, maintenance, ...rest }: Partial<PolicyDto>): Policy => ({
   ...plain(rest),
   ...(maxDuration !== undefined && { maxDuration: secondsOf(maxDuration) }),
+  ...(maintenance && { maintenance: maintenance.map(toMaintenance) }),
+});
+
+const toMaintenance = ({ from, until, reason }: MaintenanceDto): Maintenance => ({
+  from: instantOf(from),
+  until: instantOf(until),
+  reason,
 });
 
 export const parsePolicy = (input: unknown): Checked<Policy> => mapChecked(validateInput(PolicyDto, input), toPolicy);
