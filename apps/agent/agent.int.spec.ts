@@ -540,6 +540,22 @@ describe('inputs', () => {
     expect(await run('job5.e1')).toBe(7);
   });
 
+  it('A-41 tells what it keeps that is worth telling, after a restart too', async () => {
+    const first = await begin();
+    await plane.until(() => plane.caches.length === 1, 'the first report');
+    await first.stop();
+    const [large, small] = [plane.store(Buffer.alloc(MIB, 1)), plane.store(Buffer.alloc(MIB - 1, 1))];
+    await begin();
+    const inputs = [large, small].map((sha256, index) => ({ source: `sha256:${sha256}`, path: String(index) }));
+    plane.assign(someAssignment('job1.e1', ['true'], {}, { inputs }));
+    await plane.reported('job1.e1', 'succeed');
+    await agent?.stop();
+    await begin();
+    await plane.until(() => plane.caches.at(-1)?.includes(large) === true, 'what an earlier life has fetched');
+    expect(plane.caches.at(0)).toEqual([]);
+    expect(plane.caches.at(-1)).toEqual([large]);
+  });
+
   it('keeps its cache within its limit, and never lets go what a running task was given', async () => {
     await begin({ cacheLimit: 250 });
     const source = (name: string): { source: string; path: string } => ({

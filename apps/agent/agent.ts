@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { AssignmentsAnswer, EnrollRequest } from '#contracts';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
 import type { Clock, Ids, Random, Timers } from '#kernel';
@@ -14,11 +14,8 @@ import { failure } from './executions/ending.js';
 import { findEnforcer } from './executions/enforcement.js';
 import { Executions } from './executions/executions.js';
 import { Heartbeat } from './heartbeat.js';
-import { InputFetcher } from './inputs/fetch-inputs.js';
-import { CacheFolder } from './inputs/cache-folder.js';
-import { InputCache } from './inputs/input-cache.js';
-import { WebClient } from './inputs/web-client.js';
-import type { WebRules } from './inputs/web-client.js';
+import type { InputFetcher } from './inputs/fetch-inputs.js';
+import { openInputs } from './inputs/open-inputs.js';
 import { detectInventory } from './inventory/detect.js';
 import type { InventoryOverrides } from './inventory/detect.js';
 import { InventoryWatch } from './inventory/inventory-watch.js';
@@ -50,7 +47,6 @@ const POLL_WAIT = '25s';
 const POLL_TIMEOUT = 40_000;
 const LAST_REPORTS = 5_000;
 const MIB = 2 ** 20;
-const GIB = 2 ** 30;
 
 /**
  * Enrols this machine (trying until the server can be reached, or `signal` aborts), takes back what an earlier agent left
@@ -127,8 +123,7 @@ class Agent {
     const watch = new InventoryWatch(inventory, () => detect(false), tell, timers, log);
     const rejected = (executionId: string, reason: string): void => executions.discard(executionId, reason);
     const reports = new ReportQueue(nodeId, http, timers, random, log, rejected);
-    const web = new WebClient(webRules(options));
-    const inputs = await inputFetcher(options, ports, http, web);
+    const inputs = await openInputs(options, { ...ports, nodeId, http, log });
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
@@ -202,24 +197,6 @@ class Agent {
     }
   }
 }
-
-const inputFetcher = async (
-  options: AgentOptions,
-  { clock, timers, random, ids }: Ports,
-  http: Http,
-  web: WebClient,
-): Promise<InputFetcher> => {
-  const { cacheLimit = 20 * GIB, largestInput = 50 * GIB, allowHttp = false } = options;
-  const folder = new CacheFolder(join(options.data, 'cache'), clock, ids);
-  const cache = await InputCache.open(folder, cacheLimit, () => undefined);
-  return new InputFetcher(cache, http, web, { largest: largestInput, allowHttp }, timers, random);
-};
-
-const webRules = ({ allowHttp = false, allowAddresses = [], authorities }: AgentOptions): WebRules => ({
-  allowHttp,
-  allowAddresses,
-  ...(authorities !== undefined && { authorities }),
-});
 
 /** Jobs with inputs by plain http are only for nodes with this label. */
 const HTTP_LABEL = 'http-inputs';

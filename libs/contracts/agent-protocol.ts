@@ -28,6 +28,15 @@ export interface HeartbeatRequest {
   readonly roundTrip?: number;
 }
 
+/**
+ * `PUT /nodes/{id}/cache`: the digests (sha256, 64 hexadecimal digits) of the inputs of 1 MiB and more that the agent keeps for
+ * later tasks; of more than 512 those that were used last. All of them each time, when they have changed, and not within ten
+ * seconds of the last change (429). Placement counts by this what a node has left to fetch.
+ */
+export interface CacheRequest {
+  readonly inputs: readonly string[];
+}
+
 /** What the control plane wants of an execution. */
 export type DesiredState = 'run' | 'stop' | 'pause';
 

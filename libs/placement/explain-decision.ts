@@ -2,6 +2,7 @@ import { unreachable } from '#kernel';
 import type { Decision, FilteredReason, RankedNode, Weights } from '#jobs';
 import { reasonDefinition } from './filters/reasons.js';
 import { FACTORS } from './scores/factors.js';
+import { formatValue } from './units.js';
 
 /**
  * A decision in plain language, one sentence or list item a line, the most important first. The same text goes to page,
@@ -34,15 +35,24 @@ const placedLines = (decision: Decision): string[] => {
   const of = `${decision.eligible} eligible of ${plural(decision.considered, 'node')}`;
   const first = `Placed on ${winner.nodeId} with score ${winner.score.toFixed(3)}, the best of ${of}.`;
   const profile = `Profile ${decision.profile} (${decision.profileFrom}).`;
-  return runnerUp
-    ? [first, comparison(winner, runnerUp, decision.weights), profile]
-    : [first, onlyOne(winner), profile];
+  const second = runnerUp ? comparison(winner, runnerUp, decision.weights) : onlyOne(winner);
+  return [first, second, ...inputLines(winner, runnerUp), profile];
 };
 
 const OWN = 'which this part of the job belongs to';
 
 const ownNode = ({ target = '' }: Decision, { score }: RankedNode): string =>
   `Placed on ${target}, ${OWN}, with score ${score.toFixed(3)}.`;
+
+const inputLines = (winner: RankedNode, runnerUp: RankedNode | undefined): string[] => {
+  if (!winner.inputs) return [];
+  const other = runnerUp?.inputs ? `; runner-up ${runnerUp.nodeId} has ${inputsInWords(runnerUp.inputs)}` : '';
+  return [`${winner.nodeId} has ${inputsInWords(winner.inputs)}${other}.`];
+};
+
+/** `2 of 3 inputs, about 1.2 GiB to fetch`. */
+export const inputsInWords = ({ of, present, missing }: NonNullable<RankedNode['inputs']>): string =>
+  `${present} of ${plural(of, 'input')}, ${missing > 0 ? `about ${formatValue('bytes', missing)}` : 'nothing'} to fetch`;
 
 const onlyOne = ({ factors }: RankedNode): string =>
   `No other node was eligible. Its factors: ${FACTORS.map((factor) => `${factor} ${factors[factor].value.toFixed(2)}`).join(', ')}.`;

@@ -42,7 +42,7 @@ export type { DecisionContext, Placement } from './decide.js';
 export { demandOf } from './demand.js';
 export type { Demand } from './demand.js';
 export { reasonsDigest } from './digest.js';
-export { explainDecision } from './explain-decision.js';
+export { explainDecision, inputsInWords } from './explain-decision.js';
 export { explainNode, neverReasons } from './explain-node.js';
 export type { EligibleNode, NodeExplanation, NodeReason } from './explain-node.js';
 export { reasonDefinition, REASONS } from './filters/reasons.js';

@@ -52,6 +52,9 @@ interface Waiting {
   readonly settle: (answer: ReportAnswer) => void;
 }
 
+/** So few that caches overflow. */
+const CACHED = 3;
+
 type Outcome = 'succeeds' | FailureClass;
 
 /**
@@ -69,6 +72,9 @@ export class SimulatedAgent {
   private life = 0;
   private enrolled = false;
   private readonly disk = new Map<string, Entry>();
+  /** Digests of inputs on its disk, the latest last. */
+  private cache: readonly string[] = [];
+  private cacheTold: string | undefined;
   private held = new Map<string, Held>();
   private over = new Set<string>();
   private reports: Waiting[] = [];
@@ -86,7 +92,12 @@ export class SimulatedAgent {
 
   /** Whether nothing is left for it to run or to report. */
   get idle(): boolean {
-    return this.disk.size === 0 && this.reports.length === 0;
+    return this.disk.size === 0 && this.reports.length === 0 && this.hasToldCache();
+  }
+
+  /** What the control plane is to know of its cache when all is told. */
+  get cached(): readonly string[] {
+    return this.cache;
   }
 
   start(): void {
@@ -134,6 +145,7 @@ export class SimulatedAgent {
     this.enrolled = true;
     for (const entry of this.disk.values()) this.hold(entry, life, entry.told.desired);
     void this.beat(life);
+    void this.tellCache(life);
     await this.poll(life);
   }
 
@@ -142,6 +154,28 @@ export class SimulatedAgent {
       await this.parts.network.call(this.name, (plane) => plane.heartbeat(this.name)).catch(() => undefined);
       await this.sleep(5_000);
     }
+  }
+
+  /** All of it, whenever it has changed, and now and then without a change. */
+  private async tellCache(life: number): Promise<void> {
+    this.cacheTold = undefined;
+    for (let quiet = 0; this.life === life; quiet += 1) {
+      const telling = this.cache;
+      if (!this.hasToldCache() || quiet > 10) {
+        quiet = 0;
+        const told = this.parts.network.call(this.name, (plane) => plane.cache(this.name, telling));
+        await told.then(() => void (this.cacheTold = telling.join())).catch(() => undefined);
+      }
+      await this.sleep(12_000);
+    }
+  }
+
+  private hasToldCache(): boolean {
+    return this.cacheTold === this.cache.join();
+  }
+
+  private remember(inputs: readonly string[]): void {
+    this.cache = [...this.cache.filter((one) => !inputs.includes(one)), ...new Set(inputs)].slice(-CACHED);
   }
 
   private async poll(life: number): Promise<void> {
@@ -266,6 +300,7 @@ export class SimulatedAgent {
     entry.endsAt = this.parts.time.now() + told.run;
     // One that does not look at the time has it ended by the control plane.
     if (!this.stumbles(0.2)) entry.limitAt = this.parts.time.now() + told.limit;
+    this.remember(told.inputs);
     this.parts.truth.started(this, told);
     void this.send({ type: 'start', ...keyOf(told) });
   }

@@ -40,6 +40,8 @@ export interface Told {
   /** How long the task runs, and may run, in milliseconds. */
   readonly run: Millis;
   readonly limit: Millis;
+  /** Digests of its inputs. */
+  readonly inputs: readonly string[];
 }
 
 export interface ToldSet {
@@ -168,6 +170,10 @@ export class ControlPlane {
     await this.seen(nodeId);
   }
 
+  async cache(nodeId: string, held: readonly string[]): Promise<void> {
+    await this.node(nodeId, { type: 'ReportCache', held, at: this.now() }, `node:${nodeId}`);
+  }
+
   async assignments(nodeId: string, after: bigint | undefined, wait: Millis): Promise<ToldSet> {
     await this.seen(nodeId);
     const { revision, executions } = await this.board.next(nodeId, after, wait);
@@ -224,7 +230,9 @@ export class ControlPlane {
     const desired = !job || job.cancelRequested || stopRequested ? 'stop' : job.paused ? 'pause' : 'run';
     const run = Number(job?.spec.task.env['RUN'] ?? 1) * 1000;
     const limit = (job?.spec.timeouts.run ?? Infinity) * 1000;
-    return { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, contract, desired, run, limit };
+    const inputs = job?.spec.inputs.flatMap(({ sha256 }) => sha256 ?? []) ?? [];
+    const told = { executionId, fencingToken, jobId, partition, attempt, state, confirmBy, contract };
+    return { ...told, desired, run, limit, inputs };
   }
 
   private logger(): SchedulingLog {

@@ -154,6 +154,12 @@ export class Observed implements Truth {
     return open;
   }
 
+  /** Whether placement counts for a node what its agent really keeps. */
+  knowsCacheOf({ name, cached }: SimulatedAgent): boolean {
+    const known = this.cluster.nodes.get(name)?.cached;
+    return known?.size === cached.length && cached.every((one) => known.has(one));
+  }
+
   /** Jobs that could be placed now and were so at the last look as well: something should have woken them. */
   lookForOverlooked(): void {
     const before = this.placeable;

@@ -112,12 +112,12 @@ export class Simulation {
   private readonly stormy = (): boolean => this.time.now() < this.calmFrom;
 
   /**
-   * No call of a user open, every agent that is there without anything left to do, and nothing open in the log; and somebody there
-   * to see what falls due.
+   * No call of a user open, every agent that is there without anything left to do or to tell, and nothing open in the log; and
+   * somebody there to see what falls due.
    */
   private atRest(): boolean {
     if (this.pendingCalls > 0 || !this.settledIn()) return false;
-    if (!this.agents.every((agent) => agent.gone || agent.idle)) return false;
+    if (!this.agents.every((agent) => agent.gone || (agent.idle && this.observed.knowsCacheOf(agent)))) return false;
     return this.observed.unsettled().length === 0;
   }
 

@@ -89,6 +89,7 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
     ]),
     priority: chance.pick([10, 50, 50, 50, 90]),
     ...demandsOf(chance),
+    inputs: inputsOf(chance),
     ...(chance.happens(0.7) ? { estimate: { duration: run } } : {}),
     ...(chance.happens(0.1) ? { budget: { maxCost: 1 } } : {}),
     task: { command: ['run'], env: { RUN: String(run) } },
@@ -113,6 +114,21 @@ const boundsOf = (chance: Chance): Partial<JobSpec['timeouts']> =>
     [1, { total: chance.int(30, 600) }],
     [1, { queue: chance.int(20, 200), run: chance.int(2, 40), total: chance.int(240, 600) }],
   ]);
+
+/** A few data sets that many jobs read. */
+const DATA = Array.from({ length: 6 }, (_, index) => String(index).repeat(64));
+
+const inputsOf = (chance: Chance): JobSpec['inputs'] => {
+  const count = chance.weighted([
+    [4, 0],
+    [2, 1],
+    [1, 2],
+  ]);
+  return Array.from({ length: count }, (_, index) => {
+    const sha256 = chance.pick(DATA);
+    return { source: `https://data.example/${sha256}`, path: String(index), sha256, size: GIB };
+  });
+};
 
 /** Few kinds of demand, so that many jobs share a shape; some of them no machine can ever meet. */
 const demandsOf = (chance: Chance): Partial<JobSpec> => {

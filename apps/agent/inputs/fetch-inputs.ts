@@ -7,6 +7,7 @@ import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
 import { ExecutionFault, failure } from '../executions/ending.js';
 import { insidePath } from '../runner/inside.js';
+import type { CacheReport } from './cache-report.js';
 import type { InputCache, Lease } from './input-cache.js';
 import { artifactOfJob } from './job-results.js';
 import { artifactOrigin, webOrigin } from './origins.js';
@@ -16,10 +17,20 @@ import { transfer } from './transfer.js';
 import type { Origin } from './transfer.js';
 import type { WebClient } from './web-client.js';
 
-export interface InputLimits {
+interface InputLimits {
   /** Bytes of one input at most. */
   readonly largest: number;
   readonly allowHttp: boolean;
+}
+
+interface InputParts {
+  readonly cache: InputCache;
+  readonly report: CacheReport;
+  readonly http: Http;
+  readonly web: WebClient;
+  readonly limits: InputLimits;
+  readonly timers: Timers;
+  readonly random: Random;
 }
 
 interface Wanted {
@@ -38,20 +49,13 @@ export class InputFetcher {
   private readonly stopped = new AbortController();
   private readonly leases = new Map<string, Lease[]>();
 
-  constructor(
-    private readonly cache: InputCache,
-    private readonly http: Http,
-    private readonly web: WebClient,
-    private readonly limits: InputLimits,
-    private readonly timers: Timers,
-    private readonly random: Random,
-  ) {}
+  constructor(private readonly parts: InputParts) {}
 
   /** Whether anything has to come over the network. */
   anyMissing(inputs: readonly AssignedInput[]): boolean {
     return inputs.some((input) => {
-      const sha256 = parseSource(input, this.limits.allowHttp)?.sha256;
-      return sha256 === undefined || !this.cache.has(sha256);
+      const sha256 = parseSource(input, this.parts.limits.allowHttp)?.sha256;
+      return sha256 === undefined || !this.parts.cache.has(sha256);
     });
   }
 
@@ -73,10 +77,10 @@ export class InputFetcher {
 
   /** Keeps cached what an execution was given by an earlier agent. */
   adopt(executionId: string, inputs: readonly AssignedInput[]): void {
-    const digests = inputs.flatMap((input) => parseSource(input, this.limits.allowHttp)?.sha256 ?? []);
+    const digests = inputs.flatMap((input) => parseSource(input, this.parts.limits.allowHttp)?.sha256 ?? []);
     this.leases.set(
       executionId,
-      digests.flatMap((sha256) => this.cache.leaseHeld(sha256) ?? []),
+      digests.flatMap((sha256) => this.parts.cache.leaseHeld(sha256) ?? []),
     );
   }
 
@@ -89,13 +93,14 @@ export class InputFetcher {
   /** Gives up what is being fetched, for the agent's end. */
   async stop(): Promise<void> {
     this.stopped.abort();
-    await this.web.close();
+    this.parts.report.stop();
+    await this.parts.web.close();
   }
 
   private wanted(input: AssignedInput, work: string): Wanted {
     const path = insidePath(input.path);
     if (path === undefined) throw fault('input-path', `the input's path ${input.path} is not inside the task's folder`);
-    const source = parseSource(input, this.limits.allowHttp);
+    const source = parseSource(input, this.parts.limits.allowHttp);
     if (!source) throw fault('input-source', `no way to fetch ${input.source}`);
     return { input, source, target: join(work, path) };
   }
@@ -103,13 +108,19 @@ export class InputFetcher {
   private async placeOne(executionId: string, { source, target }: Wanted, received: Received): Promise<void> {
     switch (source.kind) {
       case 'artifact':
-        return this.placeDigest(executionId, source.sha256, artifactOrigin(this.http, source.sha256), target, received);
+        return this.placeDigest(
+          executionId,
+          source.sha256,
+          artifactOrigin(this.parts.http, source.sha256),
+          target,
+          received,
+        );
       case 'job': {
         const sha256 = source.sha256 ?? (await this.digestOfResult(source.jobId, source.path));
-        return this.placeDigest(executionId, sha256, artifactOrigin(this.http, sha256), target, received);
+        return this.placeDigest(executionId, sha256, artifactOrigin(this.parts.http, sha256), target, received);
       }
       case 'web': {
-        const origin = webOrigin(this.web, source.url);
+        const origin = webOrigin(this.parts.web, source.url);
         if (source.sha256 === undefined) return this.placeUncached(origin, target, received);
         return this.placeDigest(executionId, source.sha256, origin, target, received);
       }
@@ -124,10 +135,10 @@ export class InputFetcher {
     received: Received,
   ): Promise<void> {
     const fill = (path: string): Promise<void> => this.fetch(origin, path, sha256, received);
-    const lease = await this.cache.lease(sha256, { from: origin.name, fill });
+    const lease = await this.parts.cache.lease(sha256, { from: origin.name, fill });
     const leases = this.leases.get(executionId);
     try {
-      await this.cache.copy(lease, target);
+      await this.parts.cache.copy(lease, target);
     } finally {
       // Released meanwhile: nobody would give this one back.
       if (leases && this.leases.get(executionId) === leases) leases.push(lease);
@@ -137,7 +148,7 @@ export class InputFetcher {
 
   /** What has no digest is fetched for each task anew: it may be something else by now. */
   private async placeUncached(origin: Origin, target: string, received: Received): Promise<void> {
-    const partial = await this.cache.temporary();
+    const partial = await this.parts.cache.temporary();
     try {
       await this.fetch(origin, partial, undefined, received);
       await mkdir(dirname(target), { recursive: true });
@@ -148,15 +159,15 @@ export class InputFetcher {
   }
 
   private fetch(origin: Origin, path: string, sha256: string | undefined, received: Received): Promise<void> {
-    const what = { origin, path, sha256, limit: this.limits.largest, received };
-    return transfer(what, this.timers, this.random, this.stopped.signal);
+    const what = { origin, path, sha256, limit: this.parts.limits.largest, received };
+    return transfer(what, this.parts.timers, this.parts.random, this.stopped.signal);
   }
 
   /** Asks as long as our own server is away: the node is no better off anywhere else. */
   private async digestOfResult(jobId: string, path: string): Promise<string> {
     for (let failures = 0; ; failures += 1) {
       try {
-        const sha256 = await artifactOfJob(this.http, jobId, path);
+        const sha256 = await artifactOfJob(this.parts.http, jobId, path);
         if (sha256 === undefined) throw fault('input-missing', `job ${jobId} has no result ${path}`);
         return sha256;
       } catch (error) {
@@ -164,7 +175,7 @@ export class InputFetcher {
         if (error instanceof Refused && !isTransient(error))
           throw fault('input-refused', `job:${jobId}/${path} cannot be fetched: ${error.message}`);
         if (!isTransient(error)) throw error;
-        await wait(this.timers, backoff(failures, this.random), this.stopped.signal);
+        await wait(this.parts.timers, backoff(failures, this.parts.random), this.stopped.signal);
       }
     }
   }

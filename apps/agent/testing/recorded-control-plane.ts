@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Artifact, Assignment, DesiredState, EnrollRequest, Inventory, Report, ReportAnswer } from '#contracts';
+import type {
+  Artifact,
+  Assignment,
+  CacheRequest,
+  DesiredState,
+  EnrollRequest,
+  Inventory,
+  Report,
+  ReportAnswer,
+} from '#contracts';
 import { systemTimers } from '#kernel';
 
 const DEADLINE = 30_000;
@@ -23,6 +32,8 @@ export class RecordedControlPlane {
   readonly enrolments: EnrollRequest[] = [];
   readonly enrolTokens: string[] = [];
   readonly inventories: Inventory[] = [];
+  /** What was told of the cache, each time. */
+  readonly caches: (readonly string[])[] = [];
   readonly reports: Report[] = [];
   readonly artifacts = new Map<string, Buffer>();
   readonly results = new Map<string, Artifact[]>();
@@ -177,6 +188,9 @@ export class RecordedControlPlane {
         return this.enrol(json() as EnrollRequest, request.headers.authorization ?? '');
       case 'PUT nodes inventory':
         this.inventories.push(json() as Inventory);
+        return { status: 200 };
+      case 'PUT nodes cache':
+        this.caches.push((json() as CacheRequest).inputs);
         return { status: 200 };
       case 'POST nodes heartbeat':
         this.heartbeats += 1;

@@ -20,6 +20,7 @@ interface NodeDetails {
   readonly setAside?: { readonly refusals: number; readonly until: string } | null;
   readonly draining?: { readonly reason: string; readonly deadline?: string } | null;
   readonly latency?: { readonly latencyClass: string; readonly roundTrip: number } | null;
+  readonly cachedInputs?: number;
 }
 
 const detailsOf = (node: NodeView): NodeDetails => node as NodeView & NodeDetails;
@@ -43,7 +44,7 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 };
 
 export const nodeFields = (node: NodeView): string => {
-  const { capacity, inventory, cordoned, draining, setAside, latency } = detailsOf(node);
+  const { capacity, inventory, cordoned, draining, setAside, latency, cachedInputs = 0 } = detailsOf(node);
   const { applications, packages, os, architecture, gpus } = inventory;
   return renderFields([
     ['node', node.id],
@@ -58,6 +59,7 @@ export const nodeFields = (node: NodeView): string => {
     ['reserved', amounts(capacity.reserved)],
     ['free', amounts(capacity.free)],
     ['gpus', gpus.map(({ id, model }) => `${id} ${model}`).join(', ') || undefined],
+    ['caches', cachedInputs > 0 ? `${cachedInputs} inputs of 1 MiB and more` : undefined],
     ['holds', node.executions === 1 ? '1 execution' : `${cell(node.executions)} executions`],
     ['applications', applications.map(({ name, version }) => `${name} ${version}`).join(', ')],
     ['packages', `${packages.length} (--output json lists them)`],

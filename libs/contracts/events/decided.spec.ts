@@ -110,6 +110,7 @@ const node: readonly NodeCommand[] = [
   { type: 'UncordonNode', at: second(7) },
   { type: 'DrainNode', reason: 'moves', deadline: second(99), at: second(8) },
   { type: 'ReportLatency', roundTrip: 0.2, at: second(8) },
+  { type: 'ReportCache', held: ['a'.repeat(64)], at: second(8) },
   { type: 'MarkOffline', lastSeenAt: second(8), reason: 'silent', at: second(30) },
 ];
 

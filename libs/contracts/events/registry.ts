@@ -51,6 +51,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   NodeUncordoned: 1,
   NodeDrainStarted: 1,
   NodeLatencyChanged: 1,
+  NodeCacheChanged: 1,
   CapacityReserved: 1,
   CapacityReduced: 1,
   CapacityReleased: 1,

@@ -12,6 +12,7 @@ import { JobReader } from './job-reader.js';
 import { JobViewsController } from './job-views.controller.js';
 import { JobsController } from './jobs.controller.js';
 import { JobsResolver } from './jobs.resolver.js';
+import { KnownInputs } from './known-inputs.js';
 import { LogsController } from './logs.controller.js';
 import { QueueOrder } from './queue-order.js';
 import { ReportsController } from './reports.controller.js';
@@ -23,6 +24,7 @@ import { JobSubmissions } from './submission.js';
   providers: [
     JobSubmissions,
     JobReader,
+    KnownInputs,
     JobAccess,
     JobChanges,
     ExecutionLogs,

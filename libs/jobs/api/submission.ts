@@ -20,6 +20,7 @@ import { changedSpec } from './changed-spec.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
+import { KnownInputs } from './known-inputs.js';
 import { JobReader } from './job-reader.js';
 import type { ReadJob } from './job-reader.js';
 import { matchWarning, nodeWarnings } from './node-warnings.js';
@@ -58,6 +59,7 @@ export class JobSubmissions {
     private readonly view: ClusterView,
     private readonly access: JobAccess,
     private readonly reader: JobReader,
+    private readonly inputs: KnownInputs,
     private readonly explanations: Explanations,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(IDS) private readonly ids: Ids,
@@ -92,7 +94,8 @@ export class JobSubmissions {
   }
 
   private async store(jobId: string, read: ReadJob, caller: Caller, rerunOf?: string): Promise<Submitted> {
-    const { spec, warnings, institution } = read;
+    const { institution } = read;
+    const { spec, warnings } = await this.inputs.of(read.spec);
     const command = {
       type: 'SubmitJob' as const,
       jobId,
@@ -100,7 +103,8 @@ export class JobSubmissions {
       account: caller.account,
       institution,
       evaluationId: this.ids.next(),
-      fingerprint: canonicalFingerprint(spec, rerunOf),
+      // Of the file: what is known of its inputs may be more the next time.
+      fingerprint: canonicalFingerprint(read.spec, rerunOf),
       ...(rerunOf !== undefined && { rerunOf }),
       at: toInstant(this.clock.now()),
     };
@@ -113,7 +117,7 @@ export class JobSubmissions {
       id: jobId,
       evaluationId: state.evaluationId,
       revision: '0',
-      warnings: [...warnings, ...never],
+      warnings: [...read.warnings, ...warnings, ...never],
     };
     return { submission, position };
   }
@@ -134,7 +138,8 @@ export class JobSubmissions {
 
   /** The decision that the scheduler would make now, by the same code on the same view. Nothing is written. */
   async plan(input: unknown, caller: Caller): Promise<Plan> {
-    const { spec, warnings, institution } = await this.reader.read(input, caller);
+    const { warnings, institution, ...file } = await this.reader.read(input, caller);
+    const { spec } = await this.inputs.of(file.spec);
     const [jobId, evaluationId] = [this.ids.next(), this.ids.next()];
     const request = plannedRequest({ jobId, spec, account: caller.account, institution });
     const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };

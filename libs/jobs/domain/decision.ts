@@ -35,6 +35,8 @@ export interface RankedNode {
   /** Σ weight × value ÷ Σ weight, in 0…1. */
   readonly score: number;
   readonly factors: Readonly<Record<Factor, FactorScore>>;
+  /** What it had of the inputs that count: `present` of `of`, and about so many bytes to fetch. Absent when none counts. */
+  readonly inputs?: { readonly of: number; readonly present: number; readonly missing: number };
 }
 
 export type DecisionOutcome = 'placed' | 'deferred' | 'rejected';

@@ -13,7 +13,7 @@ import { CLOCK, SIGNING_SECRET } from '#platform/ports';
 import { AssignmentBoard, ClusterView } from '#scheduling';
 import { ExecuteNode } from '../write/execute-node.js';
 import { assignmentOf } from './assignments.js';
-import { parseEnrollment, parseHeartbeat, parseInventory } from './dto/index.js';
+import { parseCache, parseEnrollment, parseHeartbeat, parseInventory } from './dto/index.js';
 import { NodePresence } from './presence.js';
 
 /** Seconds between heartbeats that agents are asked for. */
@@ -71,6 +71,24 @@ export class AgentController {
     return { nodeId };
   }
 
+  /** All that the agent keeps for later tasks. The same again changes nothing; changes within ten seconds are refused (429). */
+  @Put(':id/cache')
+  @Roles('node')
+  async cache(
+    @Param('id') nodeId: string,
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ nodeId: string }> {
+    ownNode(caller, nodeId);
+    const { inputs } = parsed(parseCache(body));
+    // Told again now and then; the view knows it without reading the node's stream.
+    if (sameMembers(this.view.cluster.nodes.get(nodeId)?.cached, inputs)) return { nodeId };
+    const command = { type: 'ReportCache' as const, held: inputs, at: this.now() };
+    answered(await this.commands.execute(new ExecuteNode(nodeId, command, { actor: caller.account })), reply);
+    return { nodeId };
+  }
+
   @Post(':id/heartbeat')
   @HttpCode(200)
   @Roles('node')
@@ -106,6 +124,9 @@ export class AgentController {
     return toInstant(this.clock.now());
   }
 }
+
+const sameMembers = (known: ReadonlySet<string> | undefined, given: readonly string[]): boolean =>
+  known?.size === given.length && given.every((one) => known.has(one));
 
 /** A node's token speaks for that node alone. */
 export const ownNode = (caller: Caller, nodeId: string): void => {

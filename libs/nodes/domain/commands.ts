@@ -14,6 +14,7 @@ export type NodeCommand =
   | UncordonNode
   | DrainNode
   | ReportLatency
+  | ReportCache
   | ReserveCapacity
   | ReduceCapacity
   | ReleaseCapacity;
@@ -77,6 +78,13 @@ export interface DrainNode {
 export interface ReportLatency {
   readonly type: 'ReportLatency';
   readonly roundTrip: number;
+  readonly at: Instant;
+}
+
+/** `held`: digests of all content that the agent keeps and tells of, at most `MOST_CACHED`. */
+export interface ReportCache {
+  readonly type: 'ReportCache';
+  readonly held: readonly string[];
   readonly at: Instant;
 }
 

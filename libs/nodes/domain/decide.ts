@@ -1,4 +1,4 @@
-import { accept, reject, toMilli, unreachable } from '#kernel';
+import { accept, reject, toMilli, toMillis, unreachable } from '#kernel';
 import type { Decider, Decision } from '#kernel';
 import type {
   DrainNode,
@@ -7,9 +7,11 @@ import type {
   NodeCommand,
   ReduceCapacity,
   ReleaseCapacity,
+  ReportCache,
   ReportLatency,
   ReserveCapacity,
 } from './commands.js';
+import { CACHE_PAUSE, cacheChange, MOST_CACHED } from './cache.js';
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
 import { latencyClassOf } from './latency.js';
@@ -47,6 +49,8 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
       return drain(command, node);
     case 'ReportLatency':
       return reportLatency(command, node);
+    case 'ReportCache':
+      return reportCache(command, node);
     case 'ReserveCapacity':
       return reserve(command, node);
     case 'ReduceCapacity':
@@ -103,6 +107,19 @@ const reportLatency = ({ roundTrip, at }: ReportLatency, node: NodeState): Decis
   const latencyClass = latencyClassOf(roundTrip, node.latencyClass);
   const known = latencyClass === node.latencyClass;
   return unless(known, { type: 'NodeLatencyChanged', data: { latencyClass, roundTrip, at } });
+};
+
+/** What is told is the whole, so a report that got lost costs nothing but time. */
+const reportCache = ({ held, at }: ReportCache, node: NodeState): Decision<NodeEvent> => {
+  if (held.length > MOST_CACHED)
+    return reject('VALIDATION_FAILED', `a cache is told of by ${MOST_CACHED} digests at most`);
+  const { added, removed } = cacheChange(node.cached, held);
+  const first = node.cacheReportedAt === undefined;
+  if (!first && added.length + removed.length === 0) return accept();
+  const since = first ? Infinity : toMillis(at) - toMillis(node.cacheReportedAt);
+  return since < CACHE_PAUSE
+    ? reject('RATE_LIMITED', `the cache of ${node.nodeId} changed ${since / 1000} s ago; wait ${CACHE_PAUSE / 1000} s`)
+    : accept({ type: 'NodeCacheChanged', data: { added, removed, at } });
 };
 
 /** Holds the contract, or says which dimension is short. The ledger is exact: nothing is ever lent twice. */

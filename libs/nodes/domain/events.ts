@@ -15,6 +15,7 @@ export type NodeEvent =
   | NodeUncordoned
   | NodeDrainStarted
   | NodeLatencyChanged
+  | NodeCacheChanged
   | CapacityReserved
   | CapacityReduced
   | CapacityReleased;
@@ -78,6 +79,15 @@ export interface NodeDrainStarted {
 export interface NodeLatencyChanged {
   readonly type: 'NodeLatencyChanged';
   readonly data: { readonly latencyClass: LatencyClass; readonly roundTrip: number; readonly at: Instant };
+}
+
+/**
+ * The node keeps other content for later tasks than it did, by what its agent says of its cache: digests (sha256, 64
+ * hexadecimal digits), together at most `MOST_CACHED`. Small content is not told of.
+ */
+export interface NodeCacheChanged {
+  readonly type: 'NodeCacheChanged';
+  readonly data: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly at: Instant };
 }
 
 /** A part of the node is held for one execution. `expiresAt` is the job side's `confirmBy`. */

@@ -1,5 +1,6 @@
 import { unreachable } from '#kernel';
 import type { CapacityReduced, CapacityReserved, NodeEnrolled, NodeEvent } from './events.js';
+import { changedCache } from './cache.js';
 import type { NodeState } from './state.js';
 
 /** Folds one event into the node's state. Total: a history that was stored is never refused. */
@@ -25,6 +26,10 @@ export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
     }
     case 'NodeLatencyChanged':
       return { ...node, latencyClass: event.data.latencyClass };
+    case 'NodeCacheChanged': {
+      const { added, removed, at } = event.data;
+      return { ...node, cached: changedCache(node.cached, added, removed), cacheReportedAt: at };
+    }
     case 'CapacityReserved':
       return reserved(node, event.data);
     case 'CapacityReduced':

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { aContract, aGpu, anEnrollment, anInventory, aReservation, deciderSpec, second } from '#testing';
 import type { NodeCommand } from './commands.js';
 import type { Contract } from './contract.js';
@@ -28,6 +29,7 @@ const COMMANDS = {
   UncordonNode: uncordon,
   DrainNode: drain,
   ReportLatency: { type: 'ReportLatency', roundTrip: 0.02, at },
+  ReportCache: { type: 'ReportCache', held: ['aa'], at },
   ReserveCapacity: aReservation(2, { at }),
   'ReserveCapacity again': aReservation(1, { at }),
   ReleaseCapacity: release,
@@ -71,6 +73,7 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
   UncordonNode: { absent, cordoned: 'NodeUncordoned', draining: 'NodeUncordoned', else: '-' },
   DrainNode: { absent, draining: '-', else: 'NodeDrainStarted' },
   ReportLatency: { absent, else: 'NodeLatencyChanged' },
+  ReportCache: { absent, else: 'NodeCacheChanged' },
   ReserveCapacity: {
     absent,
     ...closed,
@@ -142,6 +145,61 @@ describe('enrolment', () => {
       .after(anEnrollment({ inventory: anInventory({ gpus }) }))
       .when({ type: 'ChangeInventory', inventory: anInventory({ gpus: [...gpus].reverse() }), at })
       .thenTypes('NodeInventoryChanged');
+  });
+});
+
+describe('the cache', () => {
+  const report = (time: number, ...held: string[]): NodeCommand => ({ type: 'ReportCache', held, at: second(time) });
+
+  it('A-41 records what was added and removed since the last report', () => {
+    const told = spec.after(enroll, report(0, 'aa', 'bb'));
+    expect([...told.state.cached]).toEqual(['aa', 'bb']);
+    told.when(report(10, 'bb', 'cc')).then({
+      type: 'NodeCacheChanged',
+      data: { added: ['cc'], removed: ['aa'], at: second(10) },
+    });
+  });
+
+  it('records the first report, be it empty, and nothing that is the same', () => {
+    spec
+      .after(enroll)
+      .when(report(0))
+      .then({ type: 'NodeCacheChanged', data: { added: [], removed: [], at: second(0) } });
+    spec.after(enroll, report(0)).when(report(60)).thenTypes();
+    spec
+      .after(enroll, report(0, 'aa', 'bb'))
+      .when(report(60, 'bb', 'aa'))
+      .thenTypes();
+  });
+
+  it('is not recorded at each fetch', () => {
+    const told = spec.after(enroll, report(0, 'aa'));
+    told.when(report(9.999, 'bb')).thenRejected('RATE_LIMITED');
+    told.when(report(9.999, 'aa')).thenTypes();
+    told.when(report(10, 'bb')).thenTypes('NodeCacheChanged');
+  });
+
+  it('is never told of by more digests than an event should hold', () => {
+    const many = Array.from({ length: 513 }, (_, index) => String(index));
+    spec
+      .after(enroll)
+      .when(report(0, ...many))
+      .thenRejected('VALIDATION_FAILED');
+    spec
+      .after(enroll)
+      .when(report(0, ...many.slice(1)))
+      .thenTypes('NodeCacheChanged');
+  });
+
+  it('follows whatever is told, in whatever order', () => {
+    const digests = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'));
+    fc.assert(
+      fc.property(fc.array(digests, { maxLength: 8 }), (reports) => {
+        const told = spec.after(enroll, ...reports.map((held, index) => report(index * 10, ...held)));
+        const last = reports.at(-1) ?? [];
+        expect([...told.state.cached].sort()).toEqual([...last].sort());
+      }),
+    );
   });
 });
 

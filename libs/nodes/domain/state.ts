@@ -1,3 +1,4 @@
+import type { Instant } from '#kernel';
 import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
 import type { LatencyClass } from './latency.js';
@@ -25,6 +26,9 @@ export interface NodeState {
   readonly draining: { readonly reason: string; readonly deadline?: string } | undefined;
   /** Absent until it is known. */
   readonly latencyClass: LatencyClass | undefined;
+  /** Digests of the content that it keeps, as it said at `cacheReportedAt`. */
+  readonly cached: ReadonlySet<string>;
+  readonly cacheReportedAt: Instant | undefined;
   readonly held: Readonly<Record<string, HeldCapacity>>;
 }
 
@@ -53,5 +57,7 @@ export const absentNode = (): NodeState => ({
   cordoned: undefined,
   draining: undefined,
   latencyClass: undefined,
+  cached: new Set(),
+  cacheReportedAt: undefined,
   held: {},
 });

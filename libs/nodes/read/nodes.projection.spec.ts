@@ -46,6 +46,19 @@ const reduced = (executionId: string, contract: Contract): NodeEvent => ({
 });
 
 describe('the nodes projection', () => {
+  it('A-41 counts what a node keeps for later tasks', () => {
+    const cache = (added: readonly string[], removed: readonly string[]): NodeEvent => ({
+      type: 'NodeCacheChanged',
+      data: { added, removed, at: second(2) },
+    });
+    const rows = rowsAfter(enrolled, cache(['aa', 'bb', 'cc'], []), cache(['dd'], ['aa', 'bb']));
+    expect(rows.nodes[0]).toMatchObject({ cachedInputs: 2 });
+    expect(rows.node_timeline.at(-1)).toMatchObject({
+      title: 'Keeps 1 more input, 2 fewer',
+      data: { added: 1, removed: 2 },
+    });
+  });
+
   it('shows presence, cordon and drain with their reasons', () => {
     const rows = rowsAfter(
       enrolled,

@@ -4,7 +4,14 @@ import { NOTHING_HELD, withContract } from './capacity.js';
 import { nodeCapacityTable, nodeClaimsTable, nodeTimelineTable, nodesTable } from './tables.js';
 import type { RecordedEvent } from '#event-store';
 import type { Projection, RowReference, Rows } from '#read-store';
-import type { CapacityReduced, CapacityReleased, CapacityReserved, NodeEnrolled, NodeEvent } from '../domain/events.js';
+import type {
+  CapacityReduced,
+  CapacityReleased,
+  CapacityReserved,
+  NodeCacheChanged,
+  NodeEnrolled,
+  NodeEvent,
+} from '../domain/events.js';
 import type { NodeClaimRow, NodeRow } from './tables.js';
 
 /** The compiler refuses a type that is missing here. */
@@ -18,6 +25,7 @@ const EVENT_TYPES: Readonly<Record<NodeEvent['type'], true>> = {
   NodeUncordoned: true,
   NodeDrainStarted: true,
   NodeLatencyChanged: true,
+  NodeCacheChanged: true,
   CapacityReserved: true,
   CapacityReduced: true,
   CapacityReleased: true,
@@ -99,9 +107,16 @@ const move = (rows: Rows, nodeId: string, event: Movement, recorded: RecordedEve
     type: event.type,
     actor: recorded.metadata.actor,
     title: titleOf(event),
-    data: event.data,
+    data: event.type === 'NodeCacheChanged' ? inNumbers(event.data) : event.data,
   });
 };
+
+/** Hundreds of digests are for whoever reads the events. */
+const inNumbers = ({ added, removed, at }: NodeCacheChanged['data']): object => ({
+  added: added.length,
+  removed: removed.length,
+  at,
+});
 
 const evolveNode = (row: NodeRow | undefined, event: Movement): NodeRow | undefined => {
   if (event.type === 'NodeEnrolled') return enrolled(row, event.data);
@@ -121,6 +136,8 @@ const evolveNode = (row: NodeRow | undefined, event: Movement): NodeRow | undefi
       const { latencyClass, roundTrip } = event.data;
       return { ...row, latency: { latencyClass, roundTrip } };
     }
+    case 'NodeCacheChanged':
+      return { ...row, cachedInputs: row.cachedInputs + event.data.added.length - event.data.removed.length };
     case 'NodeUncordoned':
       return { ...row, cordoned: null, draining: null };
     case 'NodeDrainStarted': {
@@ -135,8 +152,11 @@ const enrolled = (row: NodeRow | undefined, data: NodeEnrolled['data']): NodeRow
   const identity = { id, name, owner, institution, inventory, policy };
   if (row) return { ...row, ...identity };
   const presence = { online: false, presenceSince: at, offlineReason: null };
-  return { ...identity, ...presence, enrolledAt: at, cordoned: null, draining: null, latency: null };
+  return { ...identity, ...presence, enrolledAt: at, cordoned: null, draining: null, latency: null, cachedInputs: 0 };
 };
+
+const cacheTitle = (added: number, removed: number): string =>
+  `Keeps ${added} more ${added === 1 ? 'input' : 'inputs'}, ${removed} fewer`;
 
 const titleOf = (event: Movement): string => {
   switch (event.type) {
@@ -156,6 +176,8 @@ const titleOf = (event: Movement): string => {
       return 'Takes work again';
     case 'NodeLatencyChanged':
       return `Is ${event.data.latencyClass}: ${Math.round(event.data.roundTrip * 1000)} ms to the control plane`;
+    case 'NodeCacheChanged':
+      return cacheTitle(event.data.added.length, event.data.removed.length);
     case 'NodeDrainStarted':
       return `Drains${event.data.deadline === undefined ? '' : ` until ${event.data.deadline}`}: ${event.data.reason}`;
   }
@@ -164,7 +186,7 @@ const titleOf = (event: Movement): string => {
 /** Nodes, what is held of each, the claims, and the nodes' movements. */
 export const nodesProjection: Projection = {
   name: 'nodes',
-  version: 2,
+  version: 3,
   prefixes: [NODE_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: nodeCapacityTable,

@@ -26,6 +26,8 @@ export interface NodeRow {
   readonly draining: { readonly reason: string; readonly deadline?: Instant } | null;
   /** How far it is from the control plane; `roundTrip` in seconds. */
   readonly latency: { readonly latencyClass: LatencyClass; readonly roundTrip: number } | null;
+  /** How many inputs worth counting it keeps for later tasks. */
+  readonly cachedInputs: number;
 }
 
 export const nodesTable: KeyedTable<NodeRow> = {
@@ -47,6 +49,7 @@ export const nodesTable: KeyedTable<NodeRow> = {
     cordoned: nullable(text),
     draining: nullable(json),
     latency: nullable(json),
+    cachedInputs: integer,
   },
   indexes: [],
 };

@@ -99,7 +99,8 @@ export class ScoreColumns {
 
   /** The node's factors in full, for the record. */
   ranked(place: number, node: ClusterNode, request: PlacementRequest, at: Millis): RankedNode {
-    const { resources, queue, cost, lift } = standingOf(node, request, this.profile, this.mix);
+    const standing = standingOf(node, request, this.profile, this.mix);
+    const { resources, queue, cost } = standing;
     const measures = {
       resources,
       reliability: reliabilityOf(node, request, at),
@@ -107,7 +108,7 @@ export class ScoreColumns {
       queue,
       cost: { raw: cost, value: costValue(cost, this.scale, this.maxCost) },
     };
-    return rankedNode(node.id, measures, lift, this.profile.weights);
+    return rankedNode(node.id, measures, standing, this.profile.weights);
   }
 
   private scaleOf(pattern: Int32Array, length: number): CostScale {

@@ -42,5 +42,10 @@ export const demandKey = remembered((spec) =>
 const keyOfSpec = remembered(
   (spec) =>
     demandKey(spec) +
-    JSON.stringify([spec.preferences, spec.inputs.map(({ size }) => size), spec.profile, spec.weights]),
+    JSON.stringify([
+      spec.preferences,
+      spec.inputs.map(({ size, sha256 }) => [size, sha256]),
+      spec.profile,
+      spec.weights,
+    ]),
 );

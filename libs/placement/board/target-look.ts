@@ -52,7 +52,7 @@ const rankedAlone = (
   mix: JobMix,
   at: Millis,
 ): RankedNode => {
-  const { resources, queue, cost, lift } = standingOf(node, request, profile, mix);
+  const { resources, queue, cost, lift, inputs } = standingOf(node, request, profile, mix);
   const { estimate, budget } = request.spec;
   const maxCost = estimate.duration === undefined ? undefined : budget?.maxCost;
   const scale = { cheapest: cost > 0 ? cost : Infinity, someFree: cost <= 0 };
@@ -63,5 +63,5 @@ const rankedAlone = (
     queue,
     cost: { raw: cost, value: costValue(cost, scale, maxCost) },
   };
-  return rankedNode(node.id, measures, lift, profile.weights);
+  return rankedNode(node.id, measures, { lift, inputs }, profile.weights);
 };

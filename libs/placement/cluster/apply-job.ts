@@ -12,6 +12,7 @@ import type {
 import { reasonsDigest } from '../digest.js';
 import { isEndless } from '../job-types.js';
 import { applicationRecord, blame, clear } from './blame.js';
+import { digestOf } from '../inputs.js';
 import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
@@ -215,10 +216,16 @@ const started = (cluster: ClusterState, job: ClusterJob, executionId: string, at
   nodeChanged(cluster, node);
 };
 
-/** What ran here fetched its inputs, and a node keeps what it fetched; only what lies at an address may have changed since. */
+/**
+ * What ran here fetched its inputs, and is taken to have kept them while its agent does not say what it keeps; only what lies
+ * at an address may have changed since.
+ */
 const rememberInputs = (node: ClusterNode, job: ClusterJob): void => {
-  for (const { source } of job.spec.inputs) {
-    if (source.startsWith('https:')) continue;
+  for (const input of job.spec.inputs) {
+    const digest = digestOf(input);
+    const told = digest !== undefined && node.cached !== undefined;
+    if (told || (digest === undefined && !input.source.startsWith('job:'))) continue;
+    const source = digest ?? input.source;
     node.inputs.delete(source);
     node.inputs.add(source);
   }

@@ -1,6 +1,6 @@
 import { toMillis } from '#kernel';
 import type { Millis } from '#kernel';
-import type { CapacityReduced, CapacityReserved, NodeEnrolled, NodeEvent } from '#nodes';
+import type { CapacityReduced, CapacityReserved, NodeCacheChanged, NodeEnrolled, NodeEvent } from '#nodes';
 import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
 import { recordClaim } from './fair-share.js';
@@ -54,6 +54,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   outage: noOutage(),
   refusals: noRefusals(),
   uptime: emptyUptime(toMillis(data.at)),
+  cached: undefined,
   inputs: new Set(),
 });
 
@@ -64,6 +65,7 @@ export const countIn = ({ capacity }: ClusterState, { total, devices }: ClusterN
   capacity.gpus += sign * 1000 * devices.length;
 };
 
+// eslint-disable-next-line max-lines-per-function -- one case for each member of the union
 const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): void => {
   switch (event.type) {
     case 'NodeEnrolled':
@@ -93,6 +95,8 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
     case 'NodeLatencyChanged':
       node.latencyClass = event.data.latencyClass;
       return;
+    case 'NodeCacheChanged':
+      return cacheChanged(node, event.data);
     case 'CapacityReserved':
       return claimed(cluster, node, event.data);
     case 'CapacityReduced':
@@ -144,6 +148,12 @@ const inventoryChanged = (cluster: ClusterState, node: ClusterNode, inventory: C
   node.usedShares = node.devices.reduce((sum, device) => sum + device.usedShare, 0);
   countIn(cluster, node, 1);
   refreshFacts(node);
+};
+
+const cacheChanged = (node: ClusterNode, { added, removed }: NodeCacheChanged['data']): void => {
+  node.cached ??= new Set();
+  for (const digest of removed) node.cached.delete(digest);
+  for (const digest of added) node.cached.add(digest);
 };
 
 const refreshFacts = (node: ClusterNode): void => {

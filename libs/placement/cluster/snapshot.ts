@@ -91,6 +91,7 @@ const NODE = record<ClusterNode>()({
   applicationRecords: map(plain()),
   outage: 'plain',
   uptime: 'plain',
+  cached: optional(texts),
   inputs: texts,
 });
 

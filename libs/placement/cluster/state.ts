@@ -122,7 +122,12 @@ export interface ClusterNode {
   outage: Outage;
   readonly refusals: Refusals;
   readonly uptime: Uptime;
-  /** Digests of the inputs that executions here have fetched, the latest last; at most `INPUTS_KEPT`. */
+  /** Digests of what its agent says that it keeps; absent until it says so. */
+  cached: Set<string> | undefined;
+  /**
+   * Sources of the inputs that executions here have fetched, the latest last, as far as `cached` does not tell of them; at
+   * most `INPUTS_KEPT`.
+   */
   readonly inputs: Set<string>;
 }
 

@@ -3,6 +3,8 @@ import type { Millis } from '#kernel';
 import type { JobMix } from '../cluster/mix.js';
 import type { ClusterNode } from '../cluster/state.js';
 import { demandOf } from '../demand.js';
+import { inputsOn } from '../inputs.js';
+import type { InputsThere } from '../inputs.js';
 import { priceOf } from '../price.js';
 import type { PlacementRequest } from '../request.js';
 import { availability } from './availability.js';
@@ -17,6 +19,7 @@ import { resources } from './resources.js';
 export interface Standing {
   readonly resources: Measure;
   readonly queue: Measure;
+  readonly inputs: InputsThere;
   /** In the owner's money; its value depends on the other eligible nodes. */
   readonly cost: number;
   readonly lift: number;
@@ -31,10 +34,12 @@ export const standingOf = (
   const { spec } = request;
   const demand = demandOf(spec);
   const items = itemsOn(demand, node);
+  const inputs = inputsOn(node, spec.inputs);
   const hours = (spec.estimate.duration ?? 3600) / 3600;
   return {
     resources: resources(node, request, strategy, mix),
-    queue: { raw: node.waiting, value: queueValue(node, spec.inputs) },
+    queue: { raw: node.waiting, value: queueValue(node, inputs) },
+    inputs,
     cost: node.policy.price ? priceOf(node.policy.price, demand, items) * hours : 0,
     lift: preferenceLift(node, demand.preferences),
   };

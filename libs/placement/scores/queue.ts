@@ -1,13 +1,10 @@
-import type { InputRequest } from '#jobs';
 import type { LatencyClass } from '#nodes';
 import type { ClusterNode } from '../cluster/state.js';
+import type { InputsThere } from '../inputs.js';
 
 const WAITING = 0.5;
 const LATENCY = 0.2;
 const INPUTS = 0.3;
-
-/** An input of unknown size counts as this many bytes. */
-const NOMINAL_INPUT = 64 * 1024 ** 2;
 
 /** With so many bytes to fetch, the part for inputs is halved. */
 const HALVING_BYTES = 1024 ** 3;
@@ -19,18 +16,10 @@ const UNKNOWN_LATENCY = 0.65;
 /**
  * Queue and latency. Raw, from 0 up: reservations on the node whose task has not begun. The value, in 0…1, is 50 %
  * 1 ÷ (1 + raw), 20 % the latency class, and 30 % what the node has of the inputs: 1 when nothing is left to fetch, ½ at
- * 1 GiB. A node has what an execution on it fetched before, as far as the events tell; its cache may have dropped it since.
+ * 1 GiB. What it has is what its agent says that it keeps; of one that says nothing, what executions on it fetched before.
  */
-export const queueValue = (node: ClusterNode, inputs: readonly InputRequest[]): number =>
-  WAITING / (1 + node.waiting) +
-  LATENCY * latencyValue(node) +
-  INPUTS / (1 + missingBytes(node, inputs) / HALVING_BYTES);
+export const queueValue = (node: ClusterNode, { missing }: InputsThere): number =>
+  WAITING / (1 + node.waiting) + LATENCY * latencyValue(node) + INPUTS / (1 + missing / HALVING_BYTES);
 
 const latencyValue = ({ latencyClass }: ClusterNode): number =>
   latencyClass === undefined ? UNKNOWN_LATENCY : LATENCY_VALUES[latencyClass];
-
-const missingBytes = (node: ClusterNode, inputs: readonly InputRequest[]): number => {
-  let missing = 0;
-  for (const { source, size } of inputs) if (!node.inputs.has(source)) missing += size ?? NOMINAL_INPUT;
-  return missing;
-};

@@ -1,4 +1,5 @@
 import type { Factor, FactorScore, RankedNode, Weights } from '#jobs';
+import type { InputsThere } from '../inputs.js';
 import { FACTORS } from './factors.js';
 import type { Measure } from './factors.js';
 import { lifted } from './preferences.js';
@@ -23,11 +24,11 @@ export const weightedScore = (values: Readonly<Record<Factor, number>>, weights:
   return total > 0 ? Math.round((sum / total) * 1e9) / 1e9 : 0;
 };
 
-/** One node's five measures as a decision records them. */
+/** One node's five measures as a decision records them, and what it has of the inputs if there are any that count. */
 export const rankedNode = (
   nodeId: string,
   measures: Readonly<Record<Factor, Measure>>,
-  lift: number,
+  { lift, inputs }: { readonly lift: number; readonly inputs: InputsThere },
   weights: Weights,
 ): RankedNode => {
   const scored = (factor: Factor): FactorScore => {
@@ -41,7 +42,7 @@ export const rankedNode = (
     queue: scored('queue'),
     cost: scored('cost'),
   };
-  return { nodeId, score: scoreOf(factors, weights), factors };
+  return { nodeId, score: scoreOf(factors, weights), factors, ...(inputs.of > 0 && { inputs }) };
 };
 
 const scoreOf = (factors: Readonly<Record<Factor, FactorScore>>, weights: Weights): number => {

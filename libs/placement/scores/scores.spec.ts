@@ -233,6 +233,46 @@ describe('queue and latency', () => {
     expect(value(world, 'b', 'queue', { inputs })).toBe(0.93);
   });
 
+  it('A-36 A-41 counts what the agent says that it keeps, also after it let go of it', () => {
+    const world = new World();
+    for (const id of ['told', 'silent', 'empty']) world.node(id);
+    const inputs = [
+      { source: 'sha256:aa', path: 'a', size: GIB },
+      { source: 'https://x.example/b', path: 'b', sha256: 'bb', size: GIB },
+      { source: 'https://x.example/c', path: 'c', size: GIB },
+      { source: 'sha256:dd', path: 'small', size: 1024 ** 2 - 1 },
+    ];
+    const cache = (node: string, added: readonly string[], removed: readonly string[] = []): void =>
+      world.onNode(node, { type: 'NodeCacheChanged', data: { added, removed, at: second(2) } });
+    const there = (node: string): unknown => score(world, node, { inputs }).ranked.inputs;
+    cache('told', ['aa', 'bb', 'ee']);
+    cache('empty', []);
+    world.job('j', { inputs, count: 2 });
+    world.onJob('j', { type: 'ExecutionStarted', data: { executionId: world.reserve('j', 'silent'), at: second(3) } });
+    world.onJob('j', {
+      type: 'ExecutionStarted',
+      data: { executionId: world.reserve('j', 'empty', undefined, 1), at: second(3) },
+    });
+    expect(there('told')).toEqual({ of: 3, present: 2, missing: GIB });
+    expect(there('silent')).toEqual({ of: 3, present: 2, missing: GIB });
+    expect(there('empty')).toEqual({ of: 3, present: 0, missing: 3 * GIB });
+    expect(value(world, 'told', 'queue', { inputs })).toBe(0.78);
+
+    cache('told', [], ['aa']);
+    cache('silent', ['aa']);
+    expect(there('told')).toEqual({ of: 3, present: 1, missing: 2 * GIB });
+    expect(there('silent')).toEqual({ of: 3, present: 1, missing: 2 * GIB });
+  });
+
+  it('A-36 counts no input that no node tells of, and one of unknown size as 64 MiB', () => {
+    const world = new World();
+    world.node('a');
+    const small = [{ source: 'sha256:aa', path: 'a', size: 1000 }];
+    expect(score(world, 'a', { inputs: small }).ranked).not.toHaveProperty('inputs');
+    const unknown = [{ source: 'job:j1/x', path: 'x' }];
+    expect(score(world, 'a', { inputs: unknown }).ranked.inputs).toEqual({ of: 1, present: 0, missing: GIB / 16 });
+  });
+
   it('A-36 prefers the nearer class; a node of which it is not known is neither the best nor the worst', () => {
     const world = new World();
     for (const id of ['local', 'near', 'far', 'remote', 'unknown']) world.node(id);

@@ -48,6 +48,9 @@ const SHAPES: Some<Partial<JobSpec>> = [
     inputs: [
       { source: 'sha256:aa', path: 'a' },
       { source: 'https://x.example/b', path: 'b' },
+      { source: 'https://x.example/c', path: 'c', sha256: 'cc', size: GIB },
+      { source: 'job:j0/d', path: 'd', size: 2 },
+      { source: 'job:j0/e', path: 'e' },
     ],
   },
   { application: { name: 'node' }, resources: { cpu: 0.3, memory: GIB, disk: 0, ioSlots: 1 } },
@@ -70,6 +73,8 @@ const CONTRACTS: Some<Partial<Contract>> = [
 ];
 
 const LATENCY_CLASSES: Some<LatencyClass> = ['local', 'near', 'far', 'remote'];
+
+const DIGESTS: Some<string> = ['aa', 'bb', 'cc'];
 
 const OUTCOMES: Some<FailureClass | 'success'> = [
   'success',
@@ -108,6 +113,11 @@ const STEPS: Some<Step> = [
     world.onNode(node, {
       type: 'NodeLatencyChanged',
       data: { latencyClass: choose(LATENCY_CLASSES, any), roundTrip: any, at },
+    }),
+  (world, { node, any }, at) =>
+    world.onNode(node, {
+      type: 'NodeCacheChanged',
+      data: { added: [choose(DIGESTS, any)], removed: [choose(DIGESTS, any + 1)], at },
     }),
   (world, { node, any }, at) => {
     const known = world.cluster.nodes.get(node);

@@ -96,7 +96,7 @@ const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], mix: Job
   const scale = { cheapest: Math.min(Infinity, ...costs.filter((cost) => cost > 0)), someFree: costs.includes(0) };
   const maxCost = estimate.duration === undefined ? undefined : budget?.maxCost;
   return standings
-    .map(({ node, resources, queue, cost, lift }) => {
+    .map(({ node, resources, queue, cost, lift, inputs }) => {
       const reliability = reliabilityOf(node, request, at);
       const availability = availabilityOf(node, request, at);
       const measures = {
@@ -106,7 +106,7 @@ const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], mix: Job
         queue,
         cost: { raw: cost, value: costValue(cost, scale, maxCost) },
       };
-      const ranked = rankedNode(node.id, measures, lift, profile.weights);
+      const ranked = rankedNode(node.id, measures, { lift, inputs }, profile.weights);
       const tie = tieOf(hash32(request.jobId), hash32(node.id));
       return { ...ranked, tie, late: request.avoid.has(node.id) };
     })
@@ -117,5 +117,5 @@ const rank = (request: PlacementRequest, nodes: readonly ClusterNode[], mix: Job
         left.tie - right.tie ||
         byText(left.nodeId, right.nodeId),
     )
-    .map(({ nodeId, score, factors }) => ({ nodeId, score, factors }));
+    .map(({ tie: _tie, late: _late, ...ranked }) => ranked);
 };

@@ -1,5 +1,5 @@
 import type { EventStore } from '#event-store';
-import { explainNode } from '#placement';
+import { explainNode, inputsInWords } from '#placement';
 import type { ClusterState, NodeExplanation } from '#placement';
 import { isOfDecision, pointsOf } from '#scheduling';
 import type { Seen } from '#scheduling';
@@ -50,7 +50,8 @@ export const nodeInWords = (decision: Decision, answer: NodeExplanation): string
       const { place, eligible, ranked } = answer;
       const chosen = decision.winner === nodeId ? 'the one that was chosen' : `behind ${decision.winner ?? 'nobody'}`;
       const head = `At decision ${decision.number} ${nodeId} was number ${place} of ${eligible} eligible, ${chosen}, with score ${ranked.score.toFixed(3)}.`;
-      return [head, ...comparedToWinner(decision, answer)];
+      const inputs = ranked.inputs ? [`It had ${inputsInWords(ranked.inputs)}.`] : [];
+      return [head, ...comparedToWinner(decision, answer), ...inputs];
     }
   }
 };

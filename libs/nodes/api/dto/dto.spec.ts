@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDrain, parseEnrollment, parseHeartbeat, parseInventory, parsePolicy, parseReason } from './index.js';
+import {
+  parseCache,
+  parseDrain,
+  parseEnrollment,
+  parseHeartbeat,
+  parseInventory,
+  parsePolicy,
+  parseReason,
+} from './index.js';
 
 interface Answer {
   readonly ok: boolean;
@@ -51,6 +59,25 @@ describe('an inventory', () => {
     [{ gpu: [] }, '/gpu UNKNOWN_FIELD'],
   ])('%j is refused', (fields, expected) => {
     expect(mistakes(parseInventory({ ...inventory, ...fields }))).toEqual([expected]);
+  });
+});
+
+describe('a report of the cache', () => {
+  const digest = 'a'.repeat(64);
+
+  it('A-41 is a set of digests', () => {
+    expect(parseCache({ inputs: [digest, digest] })).toStrictEqual({ ok: true, value: { inputs: [digest] } });
+    expect(parseCache({ inputs: [] })).toStrictEqual({ ok: true, value: { inputs: [] } });
+  });
+
+  it.each([
+    [{}, '/inputs REQUIRED'],
+    [{ inputs: ['A'.repeat(64)] }, '/inputs/0 MALFORMED'],
+    [{ inputs: [digest.slice(1)] }, '/inputs/0 MALFORMED'],
+    [{ inputs: new Array<string>(513).fill(digest) }, '/inputs TOO_LONG'],
+    [{ inputs: [], files: [] }, '/files UNKNOWN_FIELD'],
+  ])('%j is refused', (body, expected) => {
+    expect(mistakes(parseCache(body))).toEqual([expected]);
   });
 });
 

@@ -1,3 +1,3 @@
 export { parseInventory } from './inventory.dto.js';
-export { parseDrain, parseEnrollment, parseHeartbeat, parseReason } from './node-requests.dto.js';
+export { parseCache, parseDrain, parseEnrollment, parseHeartbeat, parseReason } from './node-requests.dto.js';
 export { parsePolicy } from './policy.dto.js';

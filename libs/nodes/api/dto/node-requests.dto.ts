@@ -1,4 +1,4 @@
-import type { EnrollRequest, HeartbeatRequest } from '#contracts';
+import type { CacheRequest, EnrollRequest, HeartbeatRequest } from '#contracts';
 import type { Instant } from '#kernel';
 import {
   bytesOf,
@@ -16,6 +16,7 @@ import {
   validateInput,
 } from '#platform/validation';
 import type { Checked, Measure } from '#platform/validation';
+import { MOST_CACHED } from '../../domain/cache.js';
 import { INVENTORY_LIMITS, InventoryDto, toInventory } from './inventory.dto.js';
 import { PolicyDto, toPolicy } from './policy.dto.js';
 
@@ -62,6 +63,13 @@ export class HeartbeatDto {
   roundTrip?: number;
 }
 
+export class CacheDto {
+  @Required(
+    list(text({ max: 64, form: /^[0-9a-f]{64}$/, says: '64 lower-case hexadecimal digits' }), { max: MOST_CACHED }),
+  )
+  inputs!: readonly string[];
+}
+
 const reason = text({ min: 0, max: 1000 });
 
 export class ReasonDto {
@@ -94,6 +102,9 @@ export const parseHeartbeat = (input: unknown): Checked<HeartbeatRequest> =>
     ...(load !== undefined && { load }),
     ...(roundTrip !== undefined && { roundTrip }),
   }));
+
+export const parseCache = (input: unknown): Checked<CacheRequest> =>
+  mapChecked(validateInput(CacheDto, input), ({ inputs }) => ({ inputs: [...new Set(inputs)] }));
 
 const reasonOf = (given: string | undefined): string => given?.trim() || NO_REASON;
 

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { LocalArtifactStore } from '#artifacts';
+import type { InputRequest, JobSpec } from '../domain/job-spec.js';
+import type { JobState } from '../domain/state.js';
+import { JobAccess } from './job-access.js';
+import { resultAt } from './results.js';
+
+/** A job with what is known of its inputs, and what its submitter should know of them. */
+interface Known {
+  readonly spec: JobSpec;
+  readonly warnings: readonly string[];
+}
+
+interface KnownInput {
+  readonly input: InputRequest;
+  readonly warning?: string;
+}
+
+/**
+ * Looks at submission what is known of a job's inputs. What another job has left for good is pinned to its digest, so that the
+ * run can be derived again; sizes tell placement what a node would have to fetch.
+ */
+@Injectable()
+export class KnownInputs {
+  constructor(
+    private readonly artifacts: LocalArtifactStore,
+    private readonly access: JobAccess,
+  ) {}
+
+  async of(spec: JobSpec): Promise<Known> {
+    const jobs = new Map<string, Promise<JobState>>();
+    const load = (id: string): Promise<JobState> => {
+      const loading = jobs.get(id) ?? this.access.load(id).then(({ state }) => state);
+      jobs.set(id, loading);
+      return loading;
+    };
+    const known = await Promise.all(spec.inputs.map((input, index) => this.known(input, index, load)));
+    return {
+      spec: { ...spec, inputs: known.map(({ input }) => input) },
+      warnings: known.flatMap(({ warning }) => warning ?? []),
+    };
+  }
+
+  private async known(
+    input: InputRequest,
+    index: number,
+    load: (jobId: string) => Promise<JobState>,
+  ): Promise<KnownInput> {
+    const [, digest] = /^sha256:(.+)$/.exec(input.source) ?? [];
+    if (digest !== undefined) return this.stored(input, index, digest);
+    const [, jobId, path] = /^job:([^/]+)\/(.+)$/s.exec(input.source) ?? [];
+    return jobId === undefined || path === undefined ? { input } : leftBehind(input, index, await load(jobId), path);
+  }
+
+  private async stored(input: InputRequest, index: number, digest: string): Promise<KnownInput> {
+    const size = await this.artifacts.size(digest);
+    return size === undefined
+      ? { input, warning: `/inputs/${index}: the artifact store does not have this content yet` }
+      : { input: { ...input, size } };
+  }
+}
+
+/** A job that goes on may still leave another file there. */
+const leftBehind = (input: InputRequest, index: number, job: JobState, path: string): KnownInput => {
+  if (!job.ended) return { input };
+  const result = resultAt(job, path);
+  if (!result) return { input, warning: `/inputs/${index}: job ${job.jobId} has ended and left no ${path}` };
+  if (input.sha256 !== undefined && input.sha256 !== result.sha256)
+    return {
+      input,
+      warning: `/inputs/${index}: job ${job.jobId} left ${path} with sha256 ${result.sha256}, not with this`,
+    };
+  return { input: { ...input, sha256: result.sha256, size: result.size } };
+};
