@@ -24,6 +24,7 @@ import { Sampler } from './metering/sampler.js';
 import type { AgentOptions } from './options.js';
 import { Publisher } from './outputs/publish.js';
 import { ReportQueue } from './reports/report-queue.js';
+import { findTaskUser } from './runner/task-user.js';
 
 export type { AgentOptions } from './options.js';
 
@@ -127,8 +128,9 @@ class Agent {
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
+    const taskUser = options.taskUser === undefined ? undefined : await findTaskUser(options.taskUser, data);
     const { grace = 5_000, logLimit = 64 * MIB } = options;
-    const host = { ...shared, ...enforcer, clock, timers, random, log, grace, logLimit };
+    const host = { ...shared, ...enforcer, taskUser, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);

@@ -5,12 +5,14 @@ import { messageOf } from './client/errors.js';
 import { aborted } from './client/wait.js';
 import { readCommandLine, USAGE } from './config/command-line.js';
 import type { CommandLine } from './config/command-line.js';
+import { shedToken } from './config/shed-token.js';
 
 /** Starts the agent and answers the process's exit code once it is told to end: 0, 1 when it failed, 2 for wrong usage. */
 const main = async (): Promise<number> => {
   let line: CommandLine | undefined;
+  const token = shedToken();
   try {
-    line = await readCommandLine(process.argv.slice(2), process.env);
+    line = await readCommandLine(process.argv.slice(2), { ...process.env, ...(token && { ESCALON_TOKEN: token }) });
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n${USAGE}`);
     return 2;
@@ -20,8 +22,6 @@ const main = async (): Promise<number> => {
     return 0;
   }
   const log = pino({ level: line.logLevel, base: { node: line.options.name } }, destination({ fd: 2, sync: true }));
-  // Once read, the token leaves the environment: nothing that this process starts may find it there.
-  delete process.env['ESCALON_TOKEN'];
   return run(line, log);
 };
 

@@ -34,6 +34,8 @@ export interface AgentOptions {
   readonly probes?: ProbeOptions;
   /** Milliseconds between asking a task to end and killing it; default 5 000. */
   readonly grace?: number;
+  /** The user that tasks run as; default the agent's own. Only an agent that runs as root may have another. */
+  readonly taskUser?: string;
   /** How tasks are held to their contracts. */
   readonly limits?: LimitOptions;
   /** Bytes of each output stream sent at most; default 64 MiB. */

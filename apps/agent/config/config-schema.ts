@@ -82,6 +82,7 @@ export const CONFIG_SCHEMA = {
     },
     policy,
     grace: size,
+    taskUser: { type: 'string', pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*$' },
     limits: {
       type: 'object',
       additionalProperties: false,

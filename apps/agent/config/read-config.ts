@@ -44,6 +44,7 @@ interface ConfigFile {
   };
   readonly policy?: Omit<Policy, 'maxDuration'> & { readonly maxDuration?: Quantity };
   readonly grace?: Quantity;
+  readonly taskUser?: string;
   readonly limits?: LimitOptions;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
@@ -120,7 +121,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, allowAddresses, authorities, limits } = file;
+  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -135,6 +136,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     owner,
     institution,
     allowHttp,
+    taskUser,
     limits,
     allowAddresses,
     authorities,

@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.js';
 import type { Sampler } from '../metering/sampler.js';
 import type { Publisher } from '../outputs/publish.js';
 import type { ReportQueue } from '../reports/report-queue.js';
+import type { TaskUser } from '../runner/task-user.js';
 import type { Enforcer } from './enforcement.js';
 
 /** What all executions of an agent share. */
@@ -25,4 +26,6 @@ export interface ExecutionHost extends Enforcer {
   readonly grace: number;
   /** Bytes of each output stream that are sent at most. */
   readonly logLimit: number;
+  /** Whom tasks run as; absent, the agent's own user. */
+  readonly taskUser?: TaskUser | undefined;
 }

@@ -1,12 +1,18 @@
+import { writeFile } from 'node:fs/promises';
 import type { Assignment } from '#contracts';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
 import { programOf } from '../runner/find-command.js';
+import { launchScript } from '../runner/launch-script.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { Launch } from '../runner/task-process.js';
+import { handOver } from '../runner/task-user.js';
 import type { ExecutionHost } from './host.js';
 import { limitsOf } from './limits.js';
 
-/** What has to be started for an assignment, on this machine; a command that cannot be run is an `ExecutionFault`. */
+/**
+ * Makes ready what has to be started for an assignment on this machine: its control group, the script that becomes it, its
+ * files its user's. A command that cannot be run is an `ExecutionFault`.
+ */
 export const prepareLaunch = async (
   host: ExecutionHost,
   assignment: Assignment,
@@ -19,5 +25,8 @@ export const prepareLaunch = async (
   const group = host.groups?.of(assignment.executionId);
   const { memory, cpu } = assignment.contract;
   await group?.create({ memory, cpu, processes: host.processLimit, hardCpu: host.hardCpu });
-  return { command: [program, ...rest], environment, folder, largestFile: disk, group };
+  await writeFile(folder.launch, launchScript(environment), { mode: 0o600 });
+  if (host.taskUser) await handOver(folder, host.taskUser);
+  const becomes = [...(host.taskUser?.prefix ?? []), '/bin/sh', folder.launch];
+  return { command: [...becomes, program, ...rest], folder, largestFile: disk, group };
 };

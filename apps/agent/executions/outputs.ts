@@ -1,6 +1,6 @@
 import type { Artifact, FailureClass } from '#contracts';
 import type { Meter } from '../metering/meter.js';
-import { collectOutputs } from '../outputs/collect.js';
+import { collectOutputs, MOST_OUTPUTS } from '../outputs/collect.js';
 import type { Publisher } from '../outputs/publish.js';
 import { failure, failureOf } from './ending.js';
 import type { Failure } from './ending.js';
@@ -22,6 +22,9 @@ export interface OutputsOf {
   readonly begun: () => void;
 }
 
+/** How many paths a message names. */
+const SHOWN = 20;
+
 /** Failures that leave outputs worth keeping. One that was stopped should be out of the way quickly. */
 const KEEPS_OUTPUTS: ReadonlySet<FailureClass> = new Set(['application', 'input', 'resource', 'timeout']);
 
@@ -32,6 +35,7 @@ export const publishOutputs = async (publisher: Publisher, of: OutputsOf): Promi
   const artifacts: Artifact[] = [];
   try {
     const { files, missing, refused } = await collectOutputs(work, patterns);
+    if (files.length > MOST_OUTPUTS) return { artifacts: [], failed: tooMany(files.length) };
     if (files.length > 0 && !failed) of.begun();
     await publisher.publish(work, files, signal, (artifact, sent) => {
       meter.sent(sent);
@@ -43,10 +47,17 @@ export const publishOutputs = async (publisher: Publisher, of: OutputsOf): Promi
   }
 };
 
+const tooMany = (count: number): Failure =>
+  failure('application', 'too-many-outputs', `${count} outputs, at most ${MOST_OUTPUTS} are taken`);
+
+/** The first of a list that may be long. */
+const someOf = (paths: readonly string[]): string =>
+  paths.length <= SHOWN ? paths.join(', ') : `${paths.slice(0, SHOWN).join(', ')} and ${paths.length - SHOWN} more`;
+
 const outputFailure = (missing: readonly string[], refused: readonly string[]): Failure | undefined => {
   if (refused.length > 0)
-    return failure('application', 'output-refused', `outputs outside the task's folder: ${refused.join(', ')}`);
+    return failure('application', 'output-refused', `outputs that are not taken: ${someOf(refused)}`);
   return missing.length > 0
-    ? failure('application', 'output-missing', `declared but not made: ${missing.join(', ')}`)
+    ? failure('application', 'output-missing', `declared but not made: ${someOf(missing)}`)
     : undefined;
 };

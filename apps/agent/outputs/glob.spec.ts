@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { insidePath, isPlainId } from '../runner/inside.js';
 import { collectOutputs, describe as describeFile } from './collect.js';
-import { globToRegExp, isLiteral } from './glob.js';
+import { globMatcher, isLiteral } from './glob.js';
 
 describe('globs', () => {
   it.each([
@@ -27,7 +29,38 @@ describe('globs', () => {
     ['[', '[', true],
     ['}', '}', true],
     ['*', '.hidden', true],
-  ])('%s on %s: %s', (pattern, path, expected) => expect(globToRegExp(pattern).test(path)).toBe(expected));
+  ])('%s on %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
+
+  it.each([
+    ['[a-c].txt', 'b.txt', true],
+    ['[z-a].txt', 'b.txt', false],
+    ['[]x].txt', '].txt', true],
+    ['{a,b{c,d}}.txt', 'bd.txt', true],
+    ['{a,b', '{a,b', true],
+    ['a/**/b', 'a/b', true],
+    ['a/**/b', 'a/x/y/b', true],
+    ['a/**/b', 'ab', false],
+    ['**/b', 'ab', false],
+    ['**', 'a/b', true],
+    ['a\nb', 'a\nb', true],
+    ['*', '', true],
+  ])('%s on %s: %s', (pattern, path, expected) => expect(globMatcher(pattern)(path)).toBe(expected));
+
+  it('takes its time in proportion, whatever the pattern', () => {
+    const path = 'a'.repeat(250);
+    expect(globMatcher(`${'*a'.repeat(60)}b`)(path)).toBe(false);
+    expect(globMatcher(`${'**/'.repeat(60)}b`)('a/'.repeat(120))).toBe(false);
+    expect(globMatcher('{a,b}'.repeat(60))('ab'.repeat(30))).toBe(false);
+  });
+
+  it('answers for any pattern and path, a literal one for itself', () =>
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (pattern, path) => {
+        expect(typeof globMatcher(pattern)(path)).toBe('boolean');
+        if (isLiteral(pattern)) expect(globMatcher(pattern)(path)).toBe(pattern === path);
+        expect(globMatcher('**')(path)).toBe(true);
+      }),
+    ));
 
   it('tells a path from a pattern', () => {
     expect(isLiteral('a/b-c.txt')).toBe(true);
@@ -91,9 +124,36 @@ describe('collecting outputs', () => {
     await symlink('plots/a.png', join(work, 'in.link'));
     await symlink(root, join(work, 'folder.link'));
     await symlink('nowhere', join(work, 'broken.link'));
-    const found = await collectOutputs(work, ['../secret', '*.link', '/etc/*']);
+    const found = await collectOutputs(work, ['../secret', '*.link', '/etc/*', 'folder.link/secret']);
     expect(found.files).toEqual(['in.link']);
-    expect(found.refused).toEqual(['../secret', '/etc/*', 'broken.link', 'folder.link', 'out.link']);
+    expect(found.refused).toEqual([
+      '../secret (outside)',
+      '/etc/* (outside)',
+      'folder.link/secret (outside)',
+      'broken.link (outside)',
+      'folder.link (outside)',
+      'out.link (outside)',
+    ]);
+  });
+
+  it('refuses what is no file, and takes hard links only when all names are inside', async () => {
+    execFileSync('sh', ['-c', 'mkfifo "$0"', join(work, 'pipe')]);
+    await symlink('pipe', join(work, 'pipe.link'));
+    await link(join(work, 'result.json'), join(work, 'plots', 'same.json'));
+    await link(join(root, 'secret'), join(work, 'stolen'));
+    const found = await collectOutputs(work, ['pipe', '*.link', '*.json', 'plots/same.json', 'st*']);
+    expect(found.files).toEqual(['plots/same.json', 'result.json']);
+    expect(found.refused).toEqual(['pipe (no file)', 'pipe.link (no file)', 'stolen (has a name outside)']);
+  });
+
+  it('takes nothing from a folder that was replaced', async () => {
+    await rm(work, { recursive: true });
+    await symlink(root, work);
+    expect(await collectOutputs(work, ['secret', '*'])).toEqual({
+      files: [],
+      missing: [],
+      refused: ['the folder itself was replaced'],
+    });
   });
 
   it('describes a file by its content', async () => {

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** Where an execution's files are. The task runs in `work`; what the agent needs lies beside it, out of its way. */
 export interface TaskFolder {
@@ -11,6 +13,8 @@ export interface TaskFolder {
   readonly stderr: string;
   readonly progress: string;
   readonly exit: string;
+  /** The script that becomes the task. */
+  readonly launch: string;
 }
 
 export const taskFolder = (data: string, executionId: string): TaskFolder => {
@@ -24,6 +28,7 @@ export const taskFolder = (data: string, executionId: string): TaskFolder => {
     stderr: join(root, 'stderr'),
     progress: join(root, 'progress'),
     exit: join(root, 'exit'),
+    launch: join(root, 'launch'),
   };
 };
 
@@ -31,5 +36,14 @@ export const makeTaskFolder = async (folder: TaskFolder): Promise<void> => {
   for (const path of [folder.work, folder.home, folder.temporary]) await mkdir(path, { recursive: true, mode: 0o700 });
 };
 
-export const removeTaskFolder = (folder: TaskFolder): Promise<void> =>
-  rm(folder.root, { recursive: true, force: true, maxRetries: 3 });
+/** Removes it whatever a task left in it: folders that nobody may enter, paths longer than any call takes. */
+export const removeTaskFolder = async ({ root }: TaskFolder): Promise<void> => {
+  try {
+    await rm(root, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    await run('chmod', ['-R', 'u+rwx', '--', root]).catch(() => undefined);
+    await run('rm', ['-rf', '--', root]);
+  }
+};
+
+const run = promisify(execFile);

@@ -12,7 +12,7 @@ import type { ProcessInfo } from './process-table.js';
 import { parseExit, SUPERVISOR } from './supervisor.js';
 import type { ExitRecord } from './supervisor.js';
 import type { TaskFolder } from './task-folder.js';
-import { environmentOf, limitMark, markOf, variableMark } from './task-mark.js';
+import { environmentOf, limitMark, markOf, MARKED_VARIABLE, variableMark } from './task-mark.js';
 
 const ADOPTED_POLL = 200;
 const KILL_ROUNDS = 500;
@@ -20,10 +20,10 @@ const STOP_ROUNDS = 500;
 /** Milliseconds for the supervisor to write the exit file. */
 const LAST_WORDS = 1_000;
 
-/** What to start. `command`'s program is an absolute path. */
+/** What to start. */
 export interface Launch {
+  /** Its program is an absolute path. */
   readonly command: readonly string[];
-  readonly environment: Record<string, string>;
   readonly folder: TaskFolder;
   /** Bytes of one file that the task may write at most. */
   readonly largestFile: number | undefined;
@@ -31,6 +31,8 @@ export interface Launch {
   readonly group: ControlGroup | undefined;
 }
 
+/** Where the supervisor finds what it needs; nothing of the job's own environment is in force there. */
+const SUPERVISOR_PATH = '/usr/local/bin:/usr/bin:/bin';
 /** The unit of a shell's limit of file sizes, by POSIX. */
 const LIMIT_BLOCK = 512;
 
@@ -56,7 +58,7 @@ export class TaskProcess {
 
   /** Starts a command in the task's folder, output going straight to its files. `begun` is called at the first moment. */
   static async start(
-    { command, environment, folder, largestFile, group }: Launch,
+    { command, folder, largestFile, group }: Launch,
     timers: Timers,
     begun: (pid: number) => void,
   ): Promise<TaskProcess> {
@@ -67,7 +69,7 @@ export class TaskProcess {
       const limits = [String(limitMark(folder)), blocks, group?.door ?? ''];
       const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', folder.exit, ...limits, ...command], {
         cwd: folder.work,
-        env: environment,
+        env: { PATH: SUPERVISOR_PATH, [MARKED_VARIABLE]: folder.progress },
         detached: true,
         stdio: ['ignore', stdout, stderr],
       });
