@@ -1,3 +1,4 @@
+import { systemRandom } from '#kernel';
 import type { Millis, Timer } from '#kernel';
 import {
   PostgresIdempotencyStore,
@@ -40,6 +41,7 @@ export class Lifecycle {
 
   constructor(private readonly parts: Parts) {
     const { config, store, clock, timers, log, projections } = parts;
+    parts.metrics.schedulerCounts = () => this.loop?.scheduler.counts;
     const url = config.databaseUrl;
     this.positions = new ProjectionPositions({ url, timers, onWait: (position) => this.runner?.hurry(position) });
     this.presence = new PostgresPresenceStore(parts.readStore, clock, timers, log);
@@ -72,8 +74,8 @@ export class Lifecycle {
     this.leader?.start();
     if (this.schedules && !this.leader) void this.change(() => this.startLoop());
     await this.readModelsMade();
-    this.purge = this.parts.timers.every(PURGE_INTERVAL, () => void this.dropOldAnswers());
     this.gauge = this.parts.timers.every(1_000, () => this.measure());
+    this.purge = this.parts.timers.every(PURGE_INTERVAL, () => void this.dropOldAnswers());
     this.serving = true;
   }
 
@@ -190,9 +192,10 @@ export class Lifecycle {
 
   private async startLoop(): Promise<void> {
     const { view, jobs, nodes, clock, timers, ids, log, config } = this.parts;
-    const { offlineAfter, lostAfter, runGrace } = config;
-    const options = { offlineAfter: offlineAfter * 1000, lostAfter: lostAfter * 1000, runGrace: runGrace * 1000 };
-    const shared = { view, jobs, nodes, clock, timers, ids, log, options };
+    const { offlineAfter, lostAfter, runGrace, aging, workers } = config;
+    const spans = { offlineAfter: offlineAfter * 1000, lostAfter: lostAfter * 1000, runGrace: runGrace * 1000 };
+    const options = { ...spans, aging: aging * 1000, workers };
+    const shared = { view, jobs, nodes, clock, timers, random: systemRandom, ids, log, options };
     this.loop = new ControlLoop({ ...shared, presence: this.presence, observer: this.observer() });
     await this.loop.start();
     log.info({}, 'this process schedules');
@@ -219,7 +222,12 @@ export class Lifecycle {
       expired: () => metrics.expiries.inc(),
       lost: () => metrics.lost.inc(),
       timedOut: () => metrics.timedOut.inc(),
-      fault: () => metrics.faults.inc(),
+      workerFault: (kind, type) => {
+        if (kind === 'dequeue') metrics.workerFaults.dequeue.inc();
+        else metrics.workerFaults[kind].inc({ eval_type: type ?? '' });
+      },
+      deadLettered: () => metrics.deadLettered.inc(),
+      superseded: (count) => metrics.superseded.inc(count),
       overlooked: () => metrics.overlooked.inc(),
     };
   }
@@ -238,9 +246,5 @@ export class Lifecycle {
       subscriberLag.set({ subscriber: name }, behind / 1000);
       subscriberWaiting.set({ subscriber: name }, waiting);
     }
-    const counts = this.loop?.scheduler.counts ?? { ready: 0, inFlight: 0, waiting: 0, delayed: 0 };
-    this.parts.metrics.ready.set(counts.ready);
-    this.parts.metrics.inFlight.set(counts.inFlight);
-    this.parts.metrics.waiting.set(counts.waiting + counts.delayed);
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Ids, Timers } from '#kernel';
+import type { Clock, Ids, Random, Timers } from '#kernel';
 import type { CommandHandler } from '#event-store';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
 import type { NodeCommand, NodeEvent, NodeState } from '#nodes';
@@ -27,6 +27,7 @@ export interface ControlLoopParts {
   readonly presence: PresenceSource;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly random: Random;
   readonly ids: Ids;
   readonly log: SchedulingLog;
   readonly observer?: SchedulingObserver;

@@ -1,7 +1,9 @@
+export { EVALUATION_TYPES } from './broker/delivery.js';
 export { ControlLoop } from './control-loop.js';
 export type { ControlLoopParts } from './control-loop.js';
 export { DEFAULT_SCHEDULING } from './ports.js';
 export type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
+export type { SchedulerCounts } from './scheduler.js';
 export { SnapshotFolder } from './snapshot/folder.js';
 export { Snapshots } from './snapshot/snapshots.js';
 export type { SnapshotStore } from './snapshot/store.js';

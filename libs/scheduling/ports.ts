@@ -1,5 +1,7 @@
 import type { CommandContext, Handled } from '#event-store';
 import type { Millis } from '#kernel';
+import type { BrokerOptions } from './broker/options.js';
+import type { WorkerFault } from './worker/worker-fault.js';
 
 /** Runs a command of one kind of stream; the event store's generic handler is one. */
 export interface Commands<Command, State> {
@@ -28,13 +30,18 @@ export interface SchedulingObserver {
   lost?(): void;
   /** A timeout ended a job or a try. */
   timedOut?(): void;
-  fault?(): void;
+  /** A worker met a fault; with the type of the evaluation, if it had one. */
+  workerFault?(kind: WorkerFault, type?: string): void;
+  /** An evaluation failed too often. */
+  deadLettered?(): void;
+  /** So many evaluations were recorded as superseded. */
+  superseded?(count: number): void;
   /** The safety sweep placed a job: an event that should have woken it was missed. */
   overlooked?(): void;
 }
 
 /** Waiting spans in milliseconds, and bounds. */
-export interface SchedulingOptions {
+export interface SchedulingOptions extends BrokerOptions {
   /** A node that is silent for longer is offline. */
   readonly offlineAfter: Millis;
   /** A node that is offline for longer has lost what it ran. */
@@ -49,8 +56,10 @@ export interface SchedulingOptions {
   readonly sweepInterval: Millis;
   /** How often node ledgers are compared with the jobs. */
   readonly reconcileInterval: Millis;
-  /** Evaluations under way at once. */
-  readonly concurrency: number;
+  /** Evaluations under way at once. A worker waits for the stores more than it computes, so there are many for each core. */
+  readonly workers: number;
+  /** How long a worker waits for an evaluation before it asks again. */
+  readonly dequeueTimeout: Millis;
 }
 
 export const DEFAULT_SCHEDULING: SchedulingOptions = {
@@ -61,5 +70,9 @@ export const DEFAULT_SCHEDULING: SchedulingOptions = {
   presenceInterval: 1_000,
   sweepInterval: 300_000,
   reconcileInterval: 10_000,
-  concurrency: 64,
+  workers: 64,
+  dequeueTimeout: 5_000,
+  leaseTimeout: 60_000,
+  deliveryLimit: 10,
+  aging: 30 * 60_000,
 };

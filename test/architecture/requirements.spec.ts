@@ -18,15 +18,7 @@ const ROWS = [
   ...['S-02', 'S-03', 'S-04', 'S-05', 'S-06', 'S-11', 'P-01', 'P-02', 'P-03', 'P-04'],
   ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
   // The broker of evaluations and the workers.
-  ...[
-    ...range('B', 1, 17),
-    ...range('B', 20, 44),
-    ...range('B', 50, 55),
-    'B-57',
-    'B-58',
-    ...range('B', 60, 64),
-    ...range('W', 1, 6),
-  ],
+  ...[...range('B', 1, 17), ...range('B', 20, 44), ...range('B', 50, 58), ...range('B', 60, 64), ...range('W', 1, 6)],
   // How jobs are submitted and seen.
   ...['E-01', 'E-02', 'E-04', 'E-05', 'E-08'],
 ];

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EventStore, RecordedEvent, Subscriber } from '#event-store';
-import { FakeTime, countingIds, toMillis } from '#kernel';
+import { FakeTime, countingIds, seededRandom, toMillis } from '#kernel';
 import { ClusterView, ControlLoop } from '#scheduling';
 import type { ControlLoopParts } from '#scheduling';
 import { EPOCH, aContract, aDecision, aJobSpec, anInventory, second } from '#testing';
@@ -110,6 +110,7 @@ class Feed {
       presence: { lastSeen: () => Promise.resolve(new Map([['n', Number.MAX_SAFE_INTEGER]])) },
       clock: time,
       timers: time,
+      random: seededRandom(1),
       ids: countingIds(),
       log: QUIET,
       observer: { decided: () => void (this.looks += 1) },

@@ -3,7 +3,7 @@ import type { CommandContext, Handled, MemoryFaults, MemoryLog } from '#event-st
 import type { Report, ReportAnswer } from '#contracts';
 import { answerReport, jobDecider, jobIdOfExecution, jobStream } from '#jobs';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
-import { toInstant } from '#kernel';
+import { seededRandom, toInstant } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis, Timer, Timers } from '#kernel';
 import { nodeDecider, nodeStream } from '#nodes';
 import type { Contract, NodeCommand, NodeEvent, NodeState } from '#nodes';
@@ -51,6 +51,9 @@ export interface ToldSet {
 
 /** Often, and never together with what happens at whole seconds. */
 const SWEEP_EVERY: Millis = 31_003;
+
+/** As on one core. */
+const WORKERS = 32;
 
 /** Often enough that most lives begin from a snapshot and some events after it. */
 const SNAPSHOT_EVERY = 40;
@@ -132,10 +135,11 @@ export class ControlPlane {
       presence: around.presence,
       clock: this.clock,
       timers: this.timers,
+      random: seededRandom(options.process),
       ids,
       log: this.logger(),
       observer: { overlooked: () => around.overlooked(name) },
-      options: { sweepInterval: SWEEP_EVERY },
+      options: { sweepInterval: SWEEP_EVERY, workers: WORKERS },
     });
   }
 

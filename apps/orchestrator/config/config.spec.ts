@@ -27,6 +27,7 @@ describe('the configuration', () => {
       lostAfter: 60,
       runGrace: 30,
       retries: true,
+      aging: 1_800,
       schedulerLock: true,
       snapshotEvery: 50_000,
     });
@@ -41,6 +42,8 @@ describe('the configuration', () => {
       ESCALON_ROLES: 'api,cook',
       LOG_LEVEL: 'loud',
       ESCALON_LOST_AFTER: 'soon',
+      ESCALON_AGING: '-1',
+      ESCALON_WORKERS: '0',
     });
     const names = [
       'ESDB_URL',
@@ -50,6 +53,8 @@ describe('the configuration', () => {
       'ESCALON_ROLES',
       'LOG_LEVEL',
       'ESCALON_LOST_AFTER',
+      'ESCALON_AGING',
+      'ESCALON_WORKERS',
     ];
     for (const name of names) expect(mistakes.some((mistake) => mistake.includes(name))).toBe(true);
     expect(mistakes).toHaveLength(names.length);

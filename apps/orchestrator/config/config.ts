@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { readSubscriberFile } from '#subscribers';
 import type { ConfiguredSubscriber } from '#subscribers';
@@ -7,6 +8,12 @@ export type OrchestratorRole = 'api' | 'scheduler' | 'projector';
 
 const ROLES: readonly OrchestratorRole[] = ['api', 'scheduler', 'projector'];
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/**
+ * A worker here is a coroutine: it waits for the stores nearly all of the time, so that one for each core would leave the cores
+ * idle.
+ */
+const WORKERS_PER_CORE = 32;
 
 /** Everything that the process is told from outside, checked once at the start. */
 export interface Config {
@@ -25,6 +32,10 @@ export interface Config {
   readonly offlineAfter: number;
   readonly lostAfter: number;
   readonly runGrace: number;
+  /** Seconds of waiting that are worth a point of priority; 0 for none, so that urgent work may starve the rest. */
+  readonly aging: number;
+  /** Evaluations under way at once. */
+  readonly workers: number;
   /** False: what fails is not tried again, whatever its job asks for. */
   readonly retries: boolean;
   /** Events from one snapshot of the cluster to the next; 0 for none. */
@@ -63,6 +74,8 @@ export const readConfig = (env: Environment): Config => {
     lostAfter: reader.number('ESCALON_LOST_AFTER', 60, 0, 86_400),
     retries: reader.choice('ESCALON_RETRIES', 'on', ['on', 'off']) === 'on',
     runGrace: reader.number('ESCALON_RUN_GRACE', 30, 0, 86_400),
+    aging: reader.number('ESCALON_AGING', 1_800, 0, 31_536_000),
+    workers: reader.whole('ESCALON_WORKERS', WORKERS_PER_CORE * availableParallelism(), 1, 10_000),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
     subscribers: subscribersOf(env, mistakes),
   };

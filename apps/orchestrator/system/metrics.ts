@@ -1,3 +1,5 @@
+import { EVALUATION_TYPES } from '#scheduling';
+import type { SchedulerCounts } from '#scheduling';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
 /** All names in one place: one prefix, base units, labels from small closed sets. */
@@ -10,11 +12,19 @@ const NAMES = {
   expiries: 'escalon_reservation_expiries_total',
   lost: 'escalon_executions_lost_total',
   timedOut: 'escalon_timeouts_total',
-  faults: 'escalon_worker_process_faults_total',
+  dequeueFaults: 'escalon_worker_dequeue_faults_total',
+  processFaults: 'escalon_worker_process_faults_total',
+  ackFaults: 'escalon_worker_ack_faults_total',
+  nackFaults: 'escalon_worker_nack_faults_total',
+  deadLettered: 'escalon_evaluations_dead_lettered_total',
+  superseded: 'escalon_evaluations_superseded_total',
   overlooked: 'escalon_overlooked_jobs_total',
   ready: 'escalon_eval_broker_ready',
   inFlight: 'escalon_eval_broker_inflight',
+  pending: 'escalon_eval_broker_pending',
   waiting: 'escalon_eval_broker_waiting',
+  cancelable: 'escalon_eval_broker_cancelable',
+  blocked: 'escalon_blocked_jobs',
   heartbeats: 'escalon_heartbeats_total',
   deliveries: 'escalon_subscriber_deliveries_total',
   subscriberLag: 'escalon_subscriber_lag_seconds',
@@ -65,11 +75,15 @@ export class Metrics {
     help: 'Jobs and runs that the control plane ended because their time was over',
     ...this.on,
   });
-  readonly faults = new Counter({
-    name: NAMES.faults,
-    help: 'Evaluations that failed and are tried again',
-    ...this.on,
-  });
+  /** By what the worker failed at; with the type of the evaluation where it had one. */
+  readonly workerFaults = {
+    dequeue: this.counter(NAMES.dequeueFaults, 'Times that a worker asked for an evaluation and met a fault'),
+    process: this.counter(NAMES.processFaults, 'Evaluations that failed and are tried again', 'eval_type'),
+    ack: this.counter(NAMES.ackFaults, 'Evaluations that were done when their lease was over already', 'eval_type'),
+    nack: this.counter(NAMES.nackFaults, 'Evaluations that failed when their lease was over already', 'eval_type'),
+  };
+  readonly deadLettered = this.counter(NAMES.deadLettered, 'Evaluations that failed too often and were given up');
+  readonly superseded = this.counter(NAMES.superseded, 'Evaluations that another one of their job made needless');
   readonly overlooked = new Counter({
     name: NAMES.overlooked,
     help: 'Jobs that the safety sweep placed: an event that should have woken them was missed, so this stays 0',
@@ -80,9 +94,6 @@ export class Metrics {
     help: 'Messages from nodes that count as a sign of life',
     ...this.on,
   });
-  readonly ready = new Gauge({ name: NAMES.ready, help: 'Jobs ready to be looked at', ...this.on });
-  readonly inFlight = new Gauge({ name: NAMES.inFlight, help: 'Jobs being looked at', ...this.on });
-  readonly waiting = new Gauge({ name: NAMES.waiting, help: 'Jobs that wait for an event', ...this.on });
   readonly projectionLag = new Gauge({
     name: NAMES.projectionLag,
     help: 'Age of the oldest event that a read model has not applied',
@@ -115,7 +126,36 @@ export class Metrics {
     ...this.on,
   });
 
+  /** The scheduler's at the time of a scrape; nothing while this process does not schedule. */
+  schedulerCounts: () => SchedulerCounts | undefined = () => undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'escalon_' });
+    const counts = (): SchedulerCounts | undefined => this.schedulerCounts();
+    this.byType(NAMES.ready, 'Evaluations that a worker can have', () => counts()?.readyByType);
+    this.byType(NAMES.inFlight, 'Evaluations that a worker has', () => counts()?.inFlightByType);
+    this.gauge(NAMES.pending, 'Evaluations behind another one of their job', () => counts()?.pending);
+    this.gauge(NAMES.waiting, 'Evaluations that wait for their time or their next try', () => counts()?.waiting);
+    this.gauge(NAMES.cancelable, 'Evaluations that are needless and not yet recorded so', () => counts()?.cancelable);
+    this.gauge(NAMES.blocked, 'Jobs that were looked at and wait for an event', () => counts()?.blocked);
+  }
+
+  private counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, ...this.on });
+  }
+
+  private gauge(name: string, help: string, value: () => number | undefined): void {
+    const collect = function (this: Gauge): void {
+      this.set(value() ?? 0);
+    };
+    this.registry.registerMetric(new Gauge({ name, help, registers: [], collect }));
+  }
+
+  private byType(name: string, help: string, values: () => ReadonlyMap<string, number> | undefined): void {
+    const collect = function (this: Gauge<'eval_type'>): void {
+      const counts = values();
+      for (const type of EVALUATION_TYPES) this.set({ eval_type: type }, counts?.get(type) ?? 0);
+    };
+    this.registry.registerMetric(new Gauge({ name, help, labelNames: ['eval_type'], registers: [], collect }));
   }
 }

@@ -119,7 +119,7 @@ class Pair {
         model.setPriority(step.jobId, step.priority);
         return;
       case 'forget':
-        broker.forget({ project: 'demo', jobId: step.jobId });
+        broker.forget(step.jobId);
         model.forget(step.jobId);
         return;
       case 'retry':

@@ -3,6 +3,9 @@ import type { Evaluation } from './evaluation.js';
 /** The queue of evaluations that failed too often. */
 export const DEAD_LETTERS = '_dlq';
 
+/** All that an evaluation may be counted under. */
+export const EVALUATION_TYPES: readonly string[] = ['batch', 'service', 'ops', 'daemon', DEAD_LETTERS];
+
 /** An evaluation that was handed out: to be answered, under its receipt, before its lease runs out. */
 export interface Delivery {
   readonly evaluation: Evaluation;

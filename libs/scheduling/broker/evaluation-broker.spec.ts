@@ -574,7 +574,7 @@ describe('a job', () => {
     broker.enqueue(evaluation('b2', { priority: 40, jobId: 'b' }));
     broker.setPriority({ project: 'demo', jobId: 'b' }, 60);
     broker.setPriority({ project: 'demo', jobId: 'unknown' }, 60);
-    expect(broker.undelivered({ project: 'demo', jobId: 'b' }).map(({ priority }) => priority)).toEqual([60, 60]);
+    expect(broker.undelivered({ project: 'demo', jobId: 'b' }).map((one) => one.evaluation.priority)).toEqual([60, 60]);
     expect(await world.drain()).toEqual(['b', 'b2', 'a']);
   });
 
@@ -600,16 +600,16 @@ describe('a job', () => {
     of('b');
     of('c', { waitUntil: START + 1_000 });
     broker.enqueueAll([{ evaluation: evaluation('a', { jobId: 'j' }), receipt }]);
-    broker.forget({ project: 'demo', jobId: 'j' });
+    broker.forget('j');
     expect(world.totals).toEqual([0, 1, 0, 0, 0]);
     broker.ack('a', receipt);
     expect([world.totals, time.nextDue()]).toEqual([[0, 0, 0, 0, 0], undefined]);
     of('d');
     broker.nack('d', (await world.take()).receipt);
     of('e');
-    broker.forget({ project: 'demo', jobId: 'j' });
+    broker.forget('j');
     of('f');
-    broker.forget({ project: 'demo', jobId: 'j' });
+    broker.forget('j');
     expect([world.totals, time.nextDue()]).toEqual([[0, 0, 0, 0, 0], undefined]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Clock, Ids, Millis, Random, Timers } from '#kernel';
 import { BlockedDequeues } from './blocked-dequeues.js';
 import { BrokerError } from './broker-error.js';
+import { DEAD_LETTERS } from './delivery.js';
 import type { Delivery } from './delivery.js';
 import type { Evaluation } from './evaluation.js';
 import type { Entry, JobName } from './job-evaluations.js';
@@ -30,6 +31,12 @@ export interface BrokerCounts {
   readonly cancelable: number;
   readonly readyByType: ReadonlyMap<string, number>;
   readonly inFlightByType: ReadonlyMap<string, number>;
+}
+
+export interface Undelivered {
+  readonly evaluation: Evaluation;
+  /** Its turn is all that it waits for. */
+  readonly isReady: boolean;
 }
 
 /**
@@ -137,10 +144,19 @@ export class EvaluationBroker {
     return this.known.get(id) !== undefined;
   }
 
-  /** Everything of the job that is not in flight, whatever it waits for. */
-  undelivered(job: JobName): readonly Evaluation[] {
-    const entries = [...this.known.ofJob(job)].filter(({ state }) => state !== 'in-flight');
-    return entries.map(({ evaluation }) => evaluation);
+  /** Everything of the job that is still to be delivered, whatever it waits for; dead letters look at nothing. */
+  undelivered(job: JobName): readonly Undelivered[] {
+    const found: Undelivered[] = [];
+    for (const { evaluation, state, queue } of this.known.ofJob(job)) {
+      if (state !== 'in-flight' && queue !== DEAD_LETTERS) found.push({ evaluation, isReady: state === 'ready' });
+    }
+    return found;
+  }
+
+  /** Whether an evaluation of the job is ready or in flight. */
+  isLookedAt(jobId: string): boolean {
+    for (const { state } of this.known.ofJobId(jobId)) if (state === 'ready' || state === 'in-flight') return true;
+    return false;
   }
 
   /** The evaluations of the job take its new priority where they are. */
@@ -148,9 +164,9 @@ export class EvaluationBroker {
     this.known.setPriority(job, priority);
   }
 
-  /** The job is over, so there is nothing to look at: drops all of it that is not in flight. */
-  forget(job: JobName): void {
-    for (const entry of this.known.ofJob(job)) {
+  /** There is nothing to look at any more: drops all of the job that is not in flight. */
+  forget(jobId: string): void {
+    for (const entry of this.known.ofJobId(jobId)) {
       if (entry.state === 'in-flight') entry.again = undefined;
       else this.known.drop(entry);
     }

@@ -41,15 +41,13 @@ export const newEntry = (evaluation: Evaluation, job: JobEvaluations): Entry => 
 /** A job as the broker tells jobs apart. */
 export type JobName = Pick<Evaluation, 'project' | 'jobId'>;
 
-export const keyOf = ({ project, jobId }: JobName): string => `${project}/${jobId}`;
-
 /** The evaluations of one job: one at most holds it, the others stand behind that one or wait for their time. */
 export class JobEvaluations {
   holder: Entry | undefined;
   readonly pending = new Set<Entry>();
   readonly waiting = new Set<Entry>();
 
-  constructor(readonly key: string) {}
+  constructor(readonly name: JobName) {}
 
   get isEmpty(): boolean {
     return !this.holder && this.pending.size === 0 && this.waiting.size === 0;
@@ -74,3 +72,40 @@ const isAhead = ({ evaluation: left }: Entry, { evaluation: right }: Entry): boo
   if (left.modifiedAt !== right.modifiedAt) return left.modifiedAt > right.modifiedAt;
   return left.id > right.id;
 };
+
+/** Jobs by their name; an ID is of one project, but for chance. */
+export class JobTable {
+  private readonly byId = new Map<string, JobEvaluations[]>();
+
+  get({ jobId, project }: JobName): JobEvaluations | undefined {
+    return this.ofId(jobId).find(({ name }) => name.project === project);
+  }
+
+  ofId(jobId: string): readonly JobEvaluations[] {
+    return this.byId.get(jobId) ?? NONE;
+  }
+
+  *all(): Generator<JobEvaluations> {
+    for (const jobs of this.byId.values()) yield* jobs;
+  }
+
+  add(job: JobEvaluations): void {
+    const { jobId } = job.name;
+    const known = this.byId.get(jobId);
+    if (!known) this.byId.set(jobId, [job]);
+    else if (!known.includes(job)) known.push(job);
+  }
+
+  delete(job: JobEvaluations): void {
+    const { jobId } = job.name;
+    const rest = this.ofId(jobId).filter((other) => other !== job);
+    if (rest.length > 0) this.byId.set(jobId, rest);
+    else this.byId.delete(jobId);
+  }
+
+  clear(): void {
+    this.byId.clear();
+  }
+}
+
+const NONE: readonly JobEvaluations[] = [];

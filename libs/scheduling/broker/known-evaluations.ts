@@ -3,7 +3,7 @@ import { Alarms } from '../alarms.js';
 import type { Aging } from './aging.js';
 import { DEAD_LETTERS } from './delivery.js';
 import type { Evaluation } from './evaluation.js';
-import { JobEvaluations, keyOf, newEntry } from './job-evaluations.js';
+import { JobEvaluations, JobTable, newEntry } from './job-evaluations.js';
 import type { Entry, JobName } from './job-evaluations.js';
 import { ReadyEvaluations } from './ready-evaluations.js';
 
@@ -33,7 +33,7 @@ export interface KnownParts {
 export class KnownEvaluations {
   readonly ready: ReadyEvaluations;
   private readonly entries = new Map<string, Entry>();
-  private readonly jobs = new Map<string, JobEvaluations>();
+  private readonly jobs = new JobTable();
   /** Of those that wait for their time or for their next try. */
   private readonly alarms: Alarms;
   private pending = 0;
@@ -57,7 +57,12 @@ export class KnownEvaluations {
   }
 
   ofJob(job: JobName): Iterable<Entry> {
-    return this.jobs.get(keyOf(job))?.all() ?? [];
+    return this.jobs.get(job)?.all() ?? [];
+  }
+
+  /** In whatever project. */
+  *ofJobId(jobId: string): Generator<Entry> {
+    for (const job of [...this.jobs.ofId(jobId)]) yield* job.all();
   }
 
   clear(): void {
@@ -71,8 +76,8 @@ export class KnownEvaluations {
 
   /** One that is not known yet. */
   admit(evaluation: Evaluation): void {
-    const key = keyOf(evaluation);
-    const entry = newEntry(evaluation, this.jobs.get(key) ?? new JobEvaluations(key));
+    const { jobId, project } = evaluation;
+    const entry = newEntry(evaluation, this.jobs.get(evaluation) ?? new JobEvaluations({ jobId, project }));
     this.entries.set(evaluation.id, entry);
     this.place(entry);
   }
@@ -113,7 +118,7 @@ export class KnownEvaluations {
   }
 
   retryAtOnce(): void {
-    for (const { holder } of this.jobs.values()) {
+    for (const { holder } of this.jobs.all()) {
       if (holder?.state !== 'delayed') continue;
       this.alarms.stop(holder.evaluation.id);
       this.makeReady(holder);
@@ -146,7 +151,7 @@ export class KnownEvaluations {
   /** Waits for its time, or takes its job, or stands behind the one that has it. */
   private place(entry: Entry): void {
     const { evaluation, job } = entry;
-    this.jobs.set(job.key, job);
+    this.jobs.add(job);
     if (evaluation.waitUntil !== undefined && evaluation.waitUntil > this.parts.clock.now()) {
       entry.state = 'waiting';
       job.waiting.add(entry);
@@ -167,7 +172,7 @@ export class KnownEvaluations {
   private takeOver(entry: Entry): void {
     const { job } = entry;
     if (job.holder) this.supersede(job.holder, entry);
-    this.jobs.set(job.key, job);
+    this.jobs.add(job);
     job.holder = entry;
     this.makeReady(entry);
   }
@@ -192,7 +197,7 @@ export class KnownEvaluations {
     const { evaluation, job } = entry;
     this.entries.delete(evaluation.id);
     if (job.holder === entry) job.holder = undefined;
-    if (job.isEmpty) this.jobs.delete(job.key);
+    if (job.isEmpty) this.jobs.delete(job);
   }
 
   /** Timers may be early by a moment, and by much over many days. */

@@ -72,7 +72,7 @@ describe('a plan that is carried out', () => {
     const world = await worldOf(NODES, faults);
     await world.looping();
     await world.submit('j1', { ...CORE, count: 3 });
-    await world.time.advanceAsync(5_000);
+    await world.time.advanceAsync(5_100);
     expect(NODES.flatMap((node) => causes(world, node))).toEqual(['superseded', 'superseded']);
     expect(world.events('job-j1', 'ExecutionReserved')).toHaveLength(3);
   });

@@ -1,14 +1,17 @@
-import { Heap } from '#kernel';
+import type { Clock } from '#kernel';
 import type { StatedReasons } from '#placement';
-import { isBefore } from './turn.js';
-import type { Turn } from './turn.js';
+import type { Aging, Place } from '../broker/aging.js';
+import { PriorityLines } from '../broker/priority-lines.js';
 
 interface ShapeClass {
   readonly shape: string;
-  /** The members in turn, and turns of some that have left. */
-  turns: Heap<Turn>;
-  readonly members: Map<string, Turn>;
+  readonly turns: PriorityLines<Place>;
   answer: Answer;
+}
+
+interface Member {
+  readonly of: ShapeClass;
+  readonly turn: Place;
 }
 
 /** What a class waits for, and why. */
@@ -18,75 +21,92 @@ export interface Answer extends StatedReasons {
 }
 
 export interface Head {
-  readonly turn: Turn;
+  readonly jobId: string;
   readonly answer: Answer;
 }
-
-/** Turns of those who left, over the number of members, before the heap is made anew. */
-const MOST_STALE = 16;
 
 /**
  * Jobs that were looked at and could not be placed, grouped by shape: jobs of one shape get the same answer, so an event
  * that may help is answered by a look at the first of each class, and at the next one only when that one was placed or
- * left the class. What an event costs grows with the classes that wait for its kind, not with the jobs in them.
+ * left the class. What an event costs grows with the classes that wait for its kind, not with the jobs in them. Who waits
+ * gains priority in a class as in the broker. A place's ID is the job's.
  */
 export class WaitingJobs {
   private readonly classes = new Map<string, ShapeClass>();
-  private readonly classOf = new Map<string, ShapeClass>();
+  private readonly members = new Map<string, Member>();
   /** By kind of event. */
   private readonly waitingFor = new Map<string, Set<ShapeClass>>();
 
+  constructor(
+    private readonly clock: Clock,
+    private readonly aging: Aging,
+  ) {}
+
   get size(): number {
-    return this.classOf.size;
+    return this.members.size;
   }
 
   has(jobId: string): boolean {
-    return this.classOf.has(jobId);
+    return this.members.has(jobId);
   }
 
   /** The class that the job waits in. */
   shapeOf(jobId: string): string | undefined {
-    return this.classOf.get(jobId)?.shape;
+    return this.members.get(jobId)?.of.shape;
   }
 
   /** The answer replaces the class's: it is the newest of any of it. A job waits in one class at a time. */
-  add(turn: Turn, shape: string, answer: Answer): void {
-    if (this.shapeOf(turn.jobId) !== shape) this.remove(turn.jobId);
-    const known = this.classes.get(shape) ?? emptyClass(shape);
+  add(turn: Place, shape: string, answer: Answer): void {
+    const before = this.members.get(turn.id);
+    if (before && before.of.shape !== shape) this.remove(turn.id);
+    const known = this.classes.get(shape) ?? { shape, turns: new PriorityLines<Place>(this.aging), answer: NOTHING };
     this.classes.set(shape, known);
     this.waitFor(known, answer);
-    this.classOf.set(turn.jobId, known);
-    const before = known.members.get(turn.jobId);
-    if (before && !isBefore(before, turn) && !isBefore(turn, before)) return;
-    known.members.set(turn.jobId, turn);
-    known.turns.push(turn);
-    compact(known);
+    if (before?.of === known && isSame(before.turn, turn)) return;
+    if (before?.of === known) known.turns.delete(before.turn);
+    this.members.set(turn.id, { of: known, turn });
+    known.turns.add(turn);
   }
 
   remove(jobId: string): void {
-    const known = this.classOf.get(jobId);
-    if (!known) return;
-    this.classOf.delete(jobId);
-    known.members.delete(jobId);
-    if (known.members.size > 0) return;
+    const member = this.members.get(jobId);
+    if (!member) return;
+    const { of: known, turn } = member;
+    this.members.delete(jobId);
+    known.turns.delete(turn);
+    if (!known.turns.isEmpty) return;
     this.classes.delete(known.shape);
     this.waitFor(known, NOTHING);
   }
 
   /** The first job of each class that this kind of event could help. */
   wokenBy(eventType: string): Head[] {
-    return headsOf(this.waitingFor.get(eventType) ?? []);
+    return this.headsOf(this.waitingFor.get(eventType) ?? []);
   }
 
   /** The first job of a class, for the look after one of it was placed. */
-  head(shape: string): Turn | undefined {
-    const known = this.classes.get(shape);
-    return known && headOf(known);
+  head(shape: string): string | undefined {
+    return this.classes.get(shape)?.turns.head(this.clock.now())?.item.id;
+  }
+
+  /** What the class was told last. */
+  answerOf(shape: string): Answer | undefined {
+    return this.classes.get(shape)?.answer;
   }
 
   /** The first job of every class: for the safety sweep. */
   heads(): Head[] {
-    return headsOf(this.classes.values());
+    return this.headsOf(this.classes.values());
+  }
+
+  private headsOf(classes: Iterable<ShapeClass>): Head[] {
+    const now = this.clock.now();
+    const heads: Head[] = [];
+    for (const { turns, answer } of classes) {
+      const head = turns.head(now);
+      if (head) heads.push({ jobId: head.item.id, answer });
+    }
+    return heads;
   }
 
   private waitFor(known: ShapeClass, answer: Answer): void {
@@ -108,37 +128,8 @@ export class WaitingJobs {
 
 const NOTHING: Answer = { wakesOn: [], reasons: new Set(), wakesAt: undefined };
 
-const emptyClass = (shape: string): ShapeClass => ({
-  shape,
-  turns: new Heap(isBefore),
-  members: new Map(),
-  answer: NOTHING,
-});
-
 const sameTypes = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && left.every((type, index) => type === right[index]);
 
-const headsOf = (classes: Iterable<ShapeClass>): Head[] => {
-  const heads: Head[] = [];
-  for (const known of classes) {
-    const turn = headOf(known);
-    if (turn) heads.push({ turn, answer: known.answer });
-  }
-  return heads;
-};
-
-/** Heaps do not delete from the middle: who left, or has another turn now, is skipped when it comes up. */
-const headOf = ({ turns, members }: ShapeClass): Turn | undefined => {
-  for (let turn = turns.peek(); turn; turn = turns.peek()) {
-    if (members.get(turn.jobId) === turn) return turn;
-    turns.pop();
-  }
-  return undefined;
-};
-
-/** Each member pays for one turn at most when it is made anew, so a change costs the same however many wait. */
-const compact = (known: ShapeClass): void => {
-  if (known.turns.size <= 2 * known.members.size + MOST_STALE) return;
-  known.turns = new Heap(isBefore);
-  for (const turn of known.members.values()) known.turns.push(turn);
-};
+const isSame = (left: Place, right: Place): boolean =>
+  left.priority === right.priority && left.createdAt === right.createdAt;

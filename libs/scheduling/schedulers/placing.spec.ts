@@ -126,7 +126,7 @@ describe('an evaluation', () => {
   });
 
   it('S-06 a job of 500 partitions keeps no other waiting, though one evaluation is under way at a time', async () => {
-    const world = new SchedulingWorld({ options: { concurrency: 1 } });
+    const world = new SchedulingWorld({ options: { workers: 1 } });
     await world.project();
     await world.project('small');
     await world.node('n1', { cpu: 1_000 });

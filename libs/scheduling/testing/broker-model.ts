@@ -11,6 +11,8 @@ interface Known {
   lapsed: string;
   again: Evaluation | undefined;
   due: Due | undefined;
+  /** Those that stand behind go in the order in which they came there. */
+  since: number;
 }
 
 interface Due {
@@ -138,7 +140,7 @@ export class BrokerModel {
 
   private admit(evaluation: Evaluation): void {
     const fresh = { state: 'waiting', dead: false, deliveries: 0, receipt: '', lapsed: '' } as const;
-    const one: Known = { evaluation, ...fresh, again: undefined, due: undefined };
+    const one: Known = { evaluation, ...fresh, again: undefined, due: undefined, since: 0 };
     this.known.push(one);
     this.place(one);
   }
@@ -148,7 +150,7 @@ export class BrokerModel {
     const holder = this.holder(one);
     if (waitUntil > this.now) Object.assign(one, { state: 'waiting', due: this.in(waitUntil - this.now) });
     else if (holder && !(holder.state === 'delayed' && preempts))
-      Object.assign(one, { state: 'pending', due: undefined });
+      Object.assign(one, { state: 'pending', due: undefined, since: this.orders++ });
     else {
       if (holder) this.cancel(holder);
       Object.assign(one, { state: 'ready', due: undefined });
@@ -169,10 +171,11 @@ export class BrokerModel {
 
   private complete(one: Known): void {
     this.known = this.known.filter((other) => other !== one);
-    const [next] = this.standingBehind(one);
+    const behind = this.standingBehind(one);
+    const [next] = behind;
     if (next) {
-      for (const other of this.known)
-        if (other !== next && other.state === 'pending' && sameJob(other, one)) this.cancel(other);
+      behind.sort((a, b) => a.since - b.since);
+      for (const other of behind) if (other !== next) this.cancel(other);
       this.place(next);
     }
     if (one.again && !this.get(one.again.id)) this.admit(one.again);

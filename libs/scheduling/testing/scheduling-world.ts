@@ -2,7 +2,7 @@ import { CommandHandler, MemoryEventStore, MemoryLog } from '#event-store';
 import type { MemoryFaults, RecordedEvent } from '#event-store';
 import type { ExecutionReport, JobCommand, JobEvent, JobSpec, JobState } from '#jobs';
 import { jobDecider, jobIdOfExecution, jobStream } from '#jobs';
-import { FakeTime, countingIds, toInstant, toMillis } from '#kernel';
+import { FakeTime, countingIds, seededRandom, toInstant, toMillis } from '#kernel';
 import type { Clock, Ids, Instant, Millis } from '#kernel';
 import type { EnrollNode, Inventory, NodeCommand, NodeEvent, NodeState } from '#nodes';
 import { nodeDecider, nodeStream } from '#nodes';
@@ -44,6 +44,7 @@ export class SchedulingWorld {
   readonly nodes: CommandHandler<NodeCommand, NodeEvent, NodeState>;
   readonly view: ClusterView;
   readonly seen: Map<string, Millis>;
+  readonly random = seededRandom(1);
   readonly log = QUIET;
   readonly observer: { -readonly [Name in keyof SchedulingObserver]: SchedulingObserver[Name] } = {};
   readonly options: SchedulingOptions;

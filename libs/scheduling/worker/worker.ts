@@ -3,11 +3,10 @@ import type { Delivery } from '../broker/delivery.js';
 import type { EvaluationBroker } from '../broker/evaluation-broker.js';
 import type { SchedulingLog } from '../ports.js';
 import type { SchedulerProvider } from './job-scheduler.js';
+import type { WorkerFault } from './worker-fault.js';
 
 /** In this order, never back. */
 export type WorkerStatus = 'Initialized' | 'Starting' | 'Running' | 'Stopping' | 'Stopped';
-
-export type WorkerFault = 'dequeue' | 'process' | 'ack' | 'nack';
 
 export interface WorkerParts {
   readonly broker: Pick<EvaluationBroker, 'dequeue' | 'ack' | 'nack' | 'extend'>;

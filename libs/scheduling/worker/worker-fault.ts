@@ -1,0 +1,2 @@
+/** What a worker may fail at. */
+export type WorkerFault = 'dequeue' | 'process' | 'ack' | 'nack';
