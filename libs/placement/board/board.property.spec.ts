@@ -253,6 +253,15 @@ describe('boards', () => {
     );
   });
 
+  it('A-21 S-03 S-04 jobs that differ in nothing but their type have each its own profile and order', () => {
+    const story = new Story();
+    for (const id of NODES) enrol(id, { labels: {} }, {})(story);
+    for (const type of ['ops', 'service', 'batch', 'daemon', 'ops'] as const) {
+      story.check(story.world.request({ type }));
+      story.check(story.world.request({ type, resources: { ...resources, cpu: 2 } }));
+    }
+  });
+
   it('A-34 a trial job that is over makes room for the next one, although its capacity is still held', () => {
     const story = new Story();
     enrol('n0', { applications: [{ name: 'node', version: '24.0.0' }], labels: {} }, {})(story);

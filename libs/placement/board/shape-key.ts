@@ -39,10 +39,12 @@ export const demandKey = remembered((spec) =>
   ]),
 );
 
+/** No filter asks for the type, but the profile may follow from it. */
 const keyOfSpec = remembered(
   (spec) =>
     demandKey(spec) +
     JSON.stringify([
+      spec.type,
       spec.preferences,
       spec.inputs.map(({ size, sha256 }) => [size, sha256]),
       spec.profile,
