@@ -1,4 +1,4 @@
-import { systemRandom } from '#kernel';
+import { systemRandom, systemStopwatch } from '#kernel';
 import type { Millis, Timer } from '#kernel';
 import {
   PostgresIdempotencyStore,
@@ -210,6 +210,7 @@ export class Lifecycle {
   private observer(): SchedulingObserver {
     const { metrics } = this.parts;
     return {
+      stopwatch: systemStopwatch,
       decided: (outcome, millis) => {
         metrics.decisions.inc({ outcome });
         metrics.decisionSeconds.observe(millis / 1000);
@@ -218,7 +219,10 @@ export class Lifecycle {
         metrics.plans.inc();
         for (const [kind, count] of Object.entries(counts)) if (count > 0) metrics.planned.inc({ kind }, count);
       },
-      conflict: (stream) => metrics.conflicts.inc({ stream }),
+      conflict: (stream) => metrics.refusals.inc({ stream }),
+      waited: (millis) => metrics.queueWait.observe(millis / 1000),
+      ran: (result, millis) => metrics.runSeconds.observe({ result }, millis / 1000),
+      filtered: (reason, nodes) => metrics.filtered.inc({ reason }, nodes),
       expired: () => metrics.expiries.inc(),
       lost: () => metrics.lost.inc(),
       timedOut: () => metrics.timedOut.inc(),

@@ -22,6 +22,7 @@ import { createReadStore } from '#read-store';
 import type { Projection } from '#read-store';
 import { AssignmentBoard, ClusterView, SnapshotFolder, Snapshots } from '#scheduling';
 import type { Config } from './config/config.js';
+import { measuredStore } from './system/measured-store.js';
 import { Metrics } from './system/metrics.js';
 
 /** What the process is made of, before Nest wires the rest: connections, handlers and the shared view. */
@@ -50,7 +51,8 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
   const [clock, timers, ids] = [systemClock, systemTimers, systemIds];
   const log = createLogger('orchestrator', config.logLevel);
   const connection = { connectionString: config.esdbUrl, clock, timers, random: systemRandom, logger: log };
-  const store = connectEventStore({ ...connection, maxInFlight: 256 });
+  const metrics = new Metrics();
+  const store = measuredStore(connectEventStore({ ...connection, maxInFlight: 256 }), metrics);
   const view = new ClusterView(store, onFault, snapshotsFor(config, store, log));
   return {
     config,
@@ -58,7 +60,7 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     timers,
     ids,
     log,
-    metrics: new Metrics(),
+    metrics,
     tokens: new TokenVerifier(config.secret),
     store,
     jobs: new CommandHandler(versioned(config.retries ? jobDecider : jobDeciderWith(noRetries)), store, ids),

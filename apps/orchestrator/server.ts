@@ -5,11 +5,13 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { Millis } from '#kernel';
+import { JobChanges } from '#jobs/api';
 import { EventStreams } from '#platform/http';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { createAdapter } from './http/adapter.js';
 import { gate, guardGraphql, measure } from './http/hooks.js';
+import { measureReads } from './system/measure-reads.js';
 import { Lifecycle } from './lifecycle.js';
 import { NestLogger } from './nest-logger.js';
 import { assemble } from './parts.js';
@@ -70,6 +72,7 @@ const createApp = async (parts: Parts, lifecycle: Lifecycle): Promise<NestFastif
   gate(fastify, () => lifecycle.serves);
   guardGraphql(fastify, parts.tokens, parts.clock);
   document(app);
+  measureReads(parts, app.get(EventStreams), app.get(JobChanges, { strict: false }));
   return app;
 };
 

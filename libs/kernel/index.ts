@@ -10,4 +10,4 @@ export { byText, hash32 } from './order.js';
 export { pause } from './pause.js';
 export type { Clock, Ids, Millis, Random, Timer, Timers } from './ports.js';
 export { countingIds, seededRandom } from './random.js';
-export { systemClock, systemIds, systemRandom, systemTimers } from './system.js';
+export { systemClock, systemIds, systemRandom, systemStopwatch, systemTimers } from './system.js';

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7';
-import type { Clock, Ids, Random, Timers } from './ports.js';
+import type { Clock, Ids, Millis, Random, Timers } from './ports.js';
 
 /* The one place that may call the real clock, timers and random source: all else takes the ports. */
 
@@ -19,3 +19,9 @@ export const systemTimers: Timers = {
 export const systemIds: Ids = { next: () => uuidv7() };
 
 export const systemRandom: Random = { next: () => Math.random() };
+
+/** Measures a span from now on, finer than a clock tells and untouched when that is set. */
+export const systemStopwatch = (): (() => Millis) => {
+  const begun = performance.now();
+  return () => performance.now() - begun;
+};

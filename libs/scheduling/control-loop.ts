@@ -18,6 +18,7 @@ import { ReservationTimers } from './reactors/reservation-timers.js';
 import { Scheduler } from './scheduler.js';
 import { schedulersOfTypes } from './schedulers/provider.js';
 import type { ClusterView } from './view/cluster-view.js';
+import { JobSpans } from './view/job-spans.js';
 
 export interface ControlLoopParts {
   /** Followed by its owner, before, during and after this loop. */
@@ -49,6 +50,7 @@ export class ControlLoop {
   private readonly drains: DrainDeadlines;
   private readonly maintenance: MaintenanceStarts;
   private readonly presence: PresenceMonitor;
+  private readonly spans: JobSpans;
   private readonly view: ClusterView;
   private stopped = false;
   private acting = false;
@@ -70,12 +72,14 @@ export class ControlLoop {
     this.drains = new DrainDeadlines(shared);
     this.maintenance = new MaintenanceStarts(shared);
     this.presence = new PresenceMonitor(shared);
+    this.spans = new JobSpans(shared);
   }
 
   async start(): Promise<void> {
     await this.view.whenReady();
     if (this.stopped) return;
     this.acting = true;
+    this.spans.start();
     this.presence.start();
     this.reservations.start();
     this.timeouts.start();
@@ -89,6 +93,7 @@ export class ControlLoop {
     this.stopped = true;
     if (!this.acting) return;
     await this.scheduler.stop();
+    this.spans.stop();
     this.reservations.stop();
     this.timeouts.stop();
     this.drains.stop();

@@ -23,9 +23,17 @@ export interface SchedulingLog {
 /** What happened, for counters; every member is called at most once per occurrence. */
 export interface SchedulingObserver {
   decided?(outcome: string, millis: Millis): void;
+  /** Begins to measure what is told in milliseconds, where that is to be finer than the clock; answers the span so far. */
+  stopwatch?(): () => Millis;
   /** A plan was carried out: how many executions it placed and stopped, and how many decisions it recorded that placed none. */
   planned?(counts: { readonly placed: number; readonly deferred: number; readonly stopped: number }): void;
   conflict?(stream: 'job' | 'node'): void;
+  /** A part of a job has found a place, so long after it entered the queue. */
+  waited?(millis: Millis): void;
+  /** A run is over, so long after its start. */
+  ran?(result: 'succeeded' | 'failed' | 'timeout' | 'lost' | 'cancelled', millis: Millis): void;
+  /** A recorded decision ruled out so many nodes for this reason above all. */
+  filtered?(reason: string, nodes: number): void;
   expired?(): void;
   lost?(): void;
   /** A timeout ended a job or a try. */

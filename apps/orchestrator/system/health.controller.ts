@@ -34,6 +34,6 @@ export class HealthController {
   @Roles('operator', 'auditor')
   @ApiOperation({ summary: 'Counters in the Prometheus text format' })
   async read(@Res() reply: FastifyReply): Promise<void> {
-    await reply.header('content-type', this.metrics.registry.contentType).send(await this.metrics.registry.metrics());
+    await reply.header('content-type', this.metrics.registry.contentType).send(await this.metrics.read());
   }
 }

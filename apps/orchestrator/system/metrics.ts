@@ -1,6 +1,7 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { byText } from '#kernel';
 import { EVALUATION_TYPES } from '#scheduling';
 import type { SchedulerCounts } from '#scheduling';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
 /** All names in one place: one prefix, base units, labels from small closed sets. */
 const NAMES = {
@@ -8,7 +9,13 @@ const NAMES = {
   decisionSeconds: 'escalon_decision_duration_seconds',
   plans: 'escalon_plans_total',
   planned: 'escalon_planned_total',
+  queueWait: 'escalon_queue_wait_seconds',
+  runSeconds: 'escalon_run_duration_seconds',
+  filtered: 'escalon_nodes_filtered_total',
+  refusals: 'escalon_plan_conflicts_total',
+  appendSeconds: 'escalon_append_duration_seconds',
   conflicts: 'escalon_append_conflicts_total',
+  subscriptions: 'escalon_subscriptions_open',
   expiries: 'escalon_reservation_expiries_total',
   lost: 'escalon_executions_lost_total',
   timedOut: 'escalon_timeouts_total',
@@ -31,9 +38,13 @@ const NAMES = {
   subscriberWaiting: 'escalon_subscriber_waiting_events',
   requests: 'escalon_http_request_duration_seconds',
   projectionLag: 'escalon_projection_lag_seconds',
+  projectionLagEvents: 'escalon_projection_lag_events',
 } as const;
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const FAST = [0.0001, 0.00025, 0.0005, ...SECONDS];
+/** From a fraction of a second to a day. */
+const LONG = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
 /** The process's counters, read at `/metrics`. */
 export class Metrics {
@@ -48,6 +59,38 @@ export class Metrics {
   readonly decisionSeconds = new Histogram({
     name: NAMES.decisionSeconds,
     help: 'Time to decide one placement',
+    buckets: FAST,
+    ...this.on,
+  });
+  readonly queueWait = new Histogram({
+    name: NAMES.queueWait,
+    help: 'Time from entering the queue (submission, end of a backoff, resumption) to a reservation',
+    buckets: LONG,
+    ...this.on,
+  });
+  readonly runSeconds = new Histogram({
+    name: NAMES.runSeconds,
+    help: 'Time from the start of a run to its end: succeeded, failed, timeout, lost or cancelled',
+    labelNames: ['result'],
+    buckets: LONG,
+    ...this.on,
+  });
+  readonly filtered = new Counter({
+    name: NAMES.filtered,
+    help: 'Nodes that recorded decisions ruled out, by the primary reason (docs/reference/reasons.md)',
+    labelNames: ['reason'],
+    ...this.on,
+  });
+  readonly refusals = new Counter({
+    name: NAMES.refusals,
+    help: 'Claims on nodes and plans of jobs that were refused because something else came first',
+    labelNames: ['stream'],
+    ...this.on,
+  });
+  readonly appendSeconds = new Histogram({
+    name: NAMES.appendSeconds,
+    help: 'Time to append to a stream of a job, node or project, until it is on disk',
+    labelNames: ['stream'],
     buckets: SECONDS,
     ...this.on,
   });
@@ -60,7 +103,7 @@ export class Metrics {
   });
   readonly conflicts = new Counter({
     name: NAMES.conflicts,
-    help: 'Claims and decisions that came second',
+    help: 'Appends that came second on their stream and were decided again',
     labelNames: ['stream'],
     ...this.on,
   });
@@ -100,6 +143,18 @@ export class Metrics {
     labelNames: ['projection'],
     ...this.on,
   });
+  readonly projectionLagEvents = new Gauge({
+    name: NAMES.projectionLagEvents,
+    help: 'Events that a read model has not applied, about',
+    labelNames: ['projection'],
+    ...this.on,
+  });
+  readonly subscriptions = new Gauge({
+    name: NAMES.subscriptions,
+    help: 'Subscriptions open: to the event store, and of clients over SSE (events, logs, decisions) and GraphQL',
+    labelNames: ['kind'],
+    ...this.on,
+  });
   readonly deliveries = new Counter({
     name: NAMES.deliveries,
     help: 'Deliveries to subscribers: delivered, failed (and tried again) or given-up',
@@ -128,6 +183,7 @@ export class Metrics {
 
   /** The scheduler's at the time of a scrape; nothing while this process does not schedule. */
   schedulerCounts: () => SchedulerCounts | undefined = () => undefined;
+  private readonly measures: (() => void | Promise<void>)[] = [];
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'escalon_' });
@@ -158,4 +214,39 @@ export class Metrics {
     };
     this.registry.registerMetric(new Gauge({ name, help, labelNames: ['eval_type'], registers: [], collect }));
   }
+
+  /** To be run before each reading, for what is looked up and not counted. */
+  onRead(measure: () => void | Promise<void>): void {
+    this.measures.push(measure);
+  }
+
+  /** In the Prometheus text format. What cannot be looked up now (the database is away) stays as it was. */
+  async read(): Promise<string> {
+    await Promise.allSettled(this.measures.map(async (measure) => measure()));
+    return this.registry.metrics();
+  }
+
+  /** What this program measures of its own, by name; what the runtime tells of itself comes on top. */
+  get own(): readonly {
+    readonly name: string;
+    readonly help: string;
+    readonly type: string;
+    readonly labels: readonly string[];
+  }[] {
+    const names = new Set<string>(Object.values(NAMES));
+    const all = this.registry.getMetricsAsArray() as unknown as Described[];
+    return all
+      .filter(({ name }) => names.has(name))
+      .map((one) => ({ name: one.name, help: one.help, type: typeOf(one), labels: one.labelNames ?? [] }))
+      .sort((left, right) => byText(left.name, right.name));
+  }
 }
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+const typeOf = (metric: object): string =>
+  metric instanceof Histogram ? 'histogram' : metric instanceof Gauge ? 'gauge' : 'counter';

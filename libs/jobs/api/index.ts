@@ -1,6 +1,7 @@
 export { requireWholeView } from './audit/whole-view.js';
 export { parsePriority, parseReason, parseReport, parseReports, parseRerun } from './dto/index.js';
 export { canonicalFingerprint } from './fingerprint.js';
+export { JobChanges } from './job-changes.js';
 export { parseJobSpec } from './job-file.js';
 export type { ParsedJob } from './job-file.js';
 export { PROJECT_LOOKUP } from './job-reader.js';

@@ -17,7 +17,14 @@ const MOST_WAITING = 1_000;
 /** Live movements of jobs, in log order, for subscriptions. */
 @Injectable()
 export class JobChanges {
+  private readers = 0;
+
   constructor(private readonly view: ClusterView) {}
+
+  /** Subscriptions that are open. */
+  get open(): number {
+    return this.readers;
+  }
 
   /** Changes of one job, or of all that `visible` lets through, until the reader leaves. */
   async *follow(jobId: string | undefined, visible: (jobId: string) => boolean): AsyncGenerator<JobChange> {
@@ -30,6 +37,7 @@ export class JobChanges {
       if (waiting.length > MOST_WAITING) waiting.shift();
       wake?.();
     });
+    this.readers += 1;
     try {
       for (;;) {
         const next = waiting.shift();
@@ -37,6 +45,7 @@ export class JobChanges {
         else await new Promise<void>((resolve) => (wake = resolve));
       }
     } finally {
+      this.readers -= 1;
       stop();
     }
   }

@@ -14,7 +14,11 @@ export interface ServerSentEvent {
 export class EventStream {
   private readonly raw: FastifyReply['raw'];
 
-  constructor(reply: FastifyReply, greeting: string) {
+  /** `kind` is said in greeting, and tells streams apart where they are counted. */
+  constructor(
+    reply: FastifyReply,
+    readonly kind: string,
+  ) {
     reply.hijack();
     this.raw = reply.raw;
     // What hooks have set (the security headers) is not sent by itself once the answer is taken over.
@@ -25,7 +29,7 @@ export class EventStream {
       // Nothing follows a stream on its connection, which must not outlive it when the process stops.
       connection: 'close',
     });
-    this.comment(greeting);
+    this.comment(kind);
   }
 
   get open(): boolean {
@@ -77,12 +81,19 @@ export class EventStreams {
   private readonly streams = new Set<EventStream>();
   private ended = false;
 
-  open(reply: FastifyReply, greeting: string): EventStream {
-    const stream = new EventStream(reply, greeting);
+  open(reply: FastifyReply, kind: string): EventStream {
+    const stream = new EventStream(reply, kind);
     this.streams.add(stream);
     stream.onClose(() => this.streams.delete(stream));
     if (this.ended) stream.end();
     return stream;
+  }
+
+  /** How many of each kind. */
+  get counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { kind } of this.streams) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return counts;
   }
 
   endAll(): void {

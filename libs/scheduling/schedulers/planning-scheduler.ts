@@ -33,13 +33,14 @@ export class PlanningScheduler implements JobScheduler {
   ) {}
 
   async process({ id: evaluationId, jobId, trigger }: Evaluation): Promise<EvaluationOutcome> {
-    const { clock, ids, log, planner, view } = this.parts;
+    const { clock, ids, log, observer, planner, view } = this.parts;
     const job = view.cluster.jobs.get(jobId);
     if (!job) return { kind: 'idle' };
     const begun = clock.now();
+    const elapsed = observer.stopwatch?.() ?? (() => clock.now() - begun);
     const nextExecution = (): string => executionIdOf(jobId, ids.next().slice(-12));
     const plan = this.reconcile(job, view.cluster, { evaluationId, trigger, now: toInstant(begun), nextExecution });
-    this.count(plan.outcomes, clock.now() - begun);
+    this.count(plan.outcomes, elapsed());
     const planned = await planner.process(plan);
     if (planned.kind === 'done') return plan.followUp;
     log.debug({ jobId, evaluationId, planner: planned.by, reason: planned.reason }, 'plan refused, it is made again');
