@@ -45,10 +45,13 @@ const drivesOut = ({ code }: Check, verdict: Verdict): boolean => {
 
 /** Events after which a node may match that did not, or match no more. */
 export const MATCHING_EVENTS: readonly string[] = [
+  'NodeCordoned',
+  'NodeDrainStarted',
   'NodeEnrolled',
   'NodeInventoryChanged',
   'NodePolicyChanged',
   'NodeUncordoned',
+  'NodeWentOffline',
   'NodeWentOnline',
   'ProjectConfigured',
 ];

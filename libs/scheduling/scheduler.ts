@@ -35,7 +35,13 @@ export interface SchedulerParts {
 }
 
 /** Events of a job that ask for a look at that job. */
-const LOOKS: ReadonlySet<string> = new Set(['JobSubmitted', 'JobResumed', 'JobPriorityChanged']);
+const LOOKS: ReadonlySet<string> = new Set([
+  'JobSubmitted',
+  'JobResumed',
+  'JobPriorityChanged',
+  // What it waited for may have been that part's alone.
+  'PartitionFailed',
+]);
 /** After these there is nothing to place. */
 const HOLDS: ReadonlySet<string> = new Set(['JobPaused', 'JobCancelRequested']);
 const ENDS: ReadonlySet<string> = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);

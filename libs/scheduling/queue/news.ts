@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '#event-store';
 import { hasTargets, JOB_STREAM_PREFIX } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
-import { changesTarget, mayChangeAnswer, nextRequest, requestOf, WAKING_EVENTS } from '#placement';
+import { changesTarget, MATCHING_EVENTS, mayChangeAnswer, nextRequest, requestOf, WAKING_EVENTS } from '#placement';
 import type { ClusterJob, ClusterState, PartitionState, StatedReasons } from '#placement';
 import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { Millis } from '#kernel';
@@ -13,9 +13,11 @@ export interface Change {
   readonly project?: string;
 }
 
+const TOLD: ReadonlySet<string> = new Set([...WAKING_EVENTS, ...MATCHING_EVENTS]);
+
 /** To be asked when the event was applied; undefined for one that helps nobody. */
 export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: ClusterState): Change | undefined => {
-  if (!WAKING_EVENTS.has(type)) return undefined;
+  if (!TOLD.has(type)) return undefined;
   if (stream.startsWith(NODE_STREAM_PREFIX)) return { type, nodeId: stream.slice(NODE_STREAM_PREFIX.length) };
   if (stream.startsWith(PROJECT_STREAM_PREFIX)) return { type, project: stream.slice(PROJECT_STREAM_PREFIX.length) };
   const jobId = stream.slice(JOB_STREAM_PREFIX.length);
