@@ -30,6 +30,9 @@ const SHAPES: readonly Partial<JobSpec>[] = [
   { resources: { ...resources, gpu: { count: 1, share: 0.5, models: [] } }, constraints: ['rack'] },
   { type: 'daemon', preferences: [{ constraint: 'rack = a1', weight: 50 }] },
   { type: 'service', estimate: { duration: 60 }, resources: { ...resources, memory: 8 * GIB } },
+  // As the first asks, but what is scored differs with the type.
+  { type: 'service', estimate: { duration: 600 } },
+  { type: 'ops', estimate: { duration: 600 } },
 ];
 
 const strict: fc.Arbitrary<Policy> = fc.record(
