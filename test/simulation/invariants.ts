@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '#event-store';
-import { jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
+import { hasTargets, isEndless, jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
 import type { JobEvent, JobState } from '#jobs';
 import { fold } from '#kernel';
 import type { Instant } from '#kernel';
@@ -58,7 +58,10 @@ const wrongWithJob = (stream: string, events: readonly RecordedEvent[], job: Job
     token = fencingToken;
   }
   for (const [key, times] of ends) if (times > 1) wrong.push(`${stream}: ${key} ended ${String(times)} times`);
+  if (!job.spec || isEndless(job.spec.type)) return [...wrong, ...leftOpen(stream, job, now)];
   for (const [part, times] of done) if (times > 1) wrong.push(`${stream}: partition ${String(part)} completed twice`);
+  if (job.ended === 'completed' && done.size !== job.partitions.length)
+    wrong.push(`${stream} completed without all parts`);
   return [...wrong, ...leftOpen(stream, job, now)];
 };
 
@@ -67,9 +70,14 @@ const leftOpen = (stream: string, job: JobState, now: Instant): string[] => {
   if (job.ended) return open;
   const due = job.cancelRequested === undefined ? nextTimeout(job) : undefined;
   if (due !== undefined && due < now) open.push(`${stream} is not over, though its time was at ${due}`);
-  const reasons = job.lastDecision?.filtered.length ?? 0;
-  const stated = job.lastDecision !== undefined && job.lastDecision.outcome !== 'placed' && reasons > 0;
-  return stated ? open : [...open, `${stream} waits without a stated reason`];
+  return isStated(job) ? open : [...open, `${stream} waits without a stated reason`];
+};
+
+/** Why the job waits: each of its parts for itself, where they wait for nodes of their own. */
+const isStated = ({ spec, lastDecision, partitions }: JobState): boolean => {
+  if (spec && hasTargets(spec.type))
+    return partitions.every(({ state, deferral }) => state !== 'waiting' || deferral !== undefined);
+  return lastDecision !== undefined && lastDecision.outcome !== 'placed' && lastDecision.filtered.length > 0;
 };
 
 /** Never more held than there is, and every claim given back exactly once. */

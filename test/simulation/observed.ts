@@ -1,10 +1,10 @@
 import type { MemoryLog, RecordedEvent } from '#event-store';
 import type { Report, ReportAnswer } from '#contracts';
-import { jobDecider, nextTimeout } from '#jobs';
+import { hasTargets, isEndless, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
 import type { JobEvent, JobFailed, JobSubmitted } from '#jobs';
 import { fold, toInstant, toMillis } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis } from '#kernel';
-import { applyEvent, decide, emptyCluster, requestOf } from '#placement';
+import { applyEvent, decide, emptyCluster, requestOf, targetChange } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
 import { DEFAULT_SCHEDULING } from '#scheduling';
 import type { PresenceSource } from '#scheduling';
@@ -16,6 +16,13 @@ import type { Told } from './control-plane.js';
 interface Run {
   readonly agent: SimulatedAgent;
   readonly told: Told;
+}
+
+/** Something of a job that waits; `overdue` when somebody should have seen to it by now. */
+interface Unsettled {
+  readonly jobId: string;
+  readonly what: string;
+  readonly overdue: boolean;
 }
 
 interface Life {
@@ -46,7 +53,7 @@ export class Observed implements Truth {
   readonly acknowledgedReports: { readonly nodeId: string; readonly report: Report }[] = [];
   readonly counts = { runs: 0, refusedReports: 0 };
   private readonly cluster: ClusterState = emptyCluster();
-  private placeable = new Map<string, bigint>();
+  private overdue = new Map<string, bigint>();
   private read = 0;
   private readonly running = new Set<Run>();
   private readonly begun = new Set<string>();
@@ -141,17 +148,12 @@ export class Observed implements Truth {
     return [...this.running].filter(({ agent }) => !agent.gone).map(({ told }) => told.executionId);
   }
 
-  /** What keeps the system from being at rest: live executions, capacity held, and jobs that could be placed now. */
-  unsettled(): string[] {
-    const open: string[] = this.stillRunning().map((id) => `${id} runs`);
-    for (const [nodeId, executions] of this.cluster.live) {
-      for (const { executionId, state } of executions.values()) open.push(`${executionId} is ${state} on ${nodeId}`);
-    }
-    for (const { id, ledger } of this.cluster.nodes.values()) {
-      for (const executionId of ledger.keys()) open.push(`${id} holds ${executionId}`);
-    }
-    for (const job of this.cluster.jobs.values()) open.push(...this.unsettledParts(job));
-    return open;
+  /** Jobs that go on until somebody ends them. */
+  endless(): string[] {
+    const { jobs } = this.cluster;
+    return [...jobs.values()].flatMap(({ id, spec, cancelRequested }) =>
+      isEndless(spec.type) && !cancelRequested ? [id] : [],
+    );
   }
 
   /** Whether placement counts for a node what its agent really keeps. */
@@ -160,15 +162,37 @@ export class Observed implements Truth {
     return known?.size === cached.length && cached.every((one) => known.has(one));
   }
 
-  /** Jobs that could be placed now and were so at the last look as well: something should have woken them. */
+  /**
+   * What keeps the system from being at rest: live executions, capacity held, and jobs that could be placed now. Of jobs that
+   * are endless, as long as there are any, only what somebody should have done by now.
+   */
+  unsettled(): string[] {
+    const endless = new Set(this.endless());
+    const ends = (executionId: string): boolean => !endless.has(jobIdOfExecution(executionId));
+    const open = this.stillRunning()
+      .filter(ends)
+      .map((id) => `${id} runs`);
+    for (const [nodeId, executions] of this.cluster.live) {
+      for (const { executionId, state } of executions.values()) {
+        if (ends(executionId)) open.push(`${executionId} is ${state} on ${nodeId}`);
+      }
+    }
+    for (const { id, ledger } of this.cluster.nodes.values()) {
+      for (const executionId of ledger.keys()) if (ends(executionId)) open.push(`${id} holds ${executionId}`);
+    }
+    const waits = [...this.cluster.jobs.values()].flatMap((job) => this.unsettledParts(job));
+    return [...open, ...waits.filter(({ jobId, overdue }) => overdue || !endless.has(jobId)).map(({ what }) => what)];
+  }
+
+  /** Jobs of which something is overdue, and was so at the last look as well: something should have woken them. */
   lookForOverlooked(): void {
-    const before = this.placeable;
-    this.placeable = new Map();
+    const before = this.overdue;
+    this.overdue = new Map();
     for (const job of this.cluster.jobs.values()) {
-      const waits = this.unsettledParts(job).find((part) => part.includes('could take it'));
+      const waits = this.unsettledParts(job).find(({ overdue }) => overdue);
       if (waits === undefined) continue;
-      if (before.get(job.id) === job.revision) this.wrong(`${waits}, and nobody looks`);
-      this.placeable.set(job.id, job.revision);
+      if (before.get(job.id) === job.revision) this.wrong(`${waits.what}, and nobody looks`);
+      this.overdue.set(job.id, job.revision);
     }
   }
 
@@ -183,19 +207,26 @@ export class Observed implements Truth {
     }
   }
 
-  private unsettledParts(job: ClusterJob): string[] {
+  private unsettledParts(job: ClusterJob): Unsettled[] {
     const now = toInstant(this.time.now());
-    if (job.cancelRequested) return [`${job.id} is being cancelled`];
-    if (job.paused) return [`${job.id} is paused`];
-    return job.partitions.flatMap((partition, index) => {
+    const part = (what: string, overdue = false): Unsettled => ({ jobId: job.id, what: `${job.id} ${what}`, overdue });
+    if (job.cancelRequested) return [part('is being cancelled')];
+    if (job.paused) return [part('is paused')];
+    const parts = job.partitions.flatMap((partition, index) => {
       if (partition.state !== 'waiting') return [];
-      if ((partition.notBefore ?? '') > now) return [`${job.id} waits for its backoff`];
+      if ((partition.notBefore ?? '') > now) return [part('waits for its backoff')];
       const context = { number: 1, evaluationId: '', trigger: '', partition: index, time: now };
       const { decision, nodeId } = decide(requestOf(job, index), this.cluster, context);
-      if (nodeId !== undefined) return [`${job.id} waits, though ${nodeId} could take it`];
+      if (nodeId !== undefined) return [part(`waits, though ${nodeId} could take it`, true)];
       const excluded = decision.filtered.some(({ reason }) => reason === 'node.excluded');
-      return excluded ? [`${job.id} waits for the end of an exclusion`] : [];
+      return excluded ? [part('waits for the end of an exclusion')] : [];
     });
+    if (!hasTargets(job.spec.type)) return parts;
+    const { added, removed } = targetChange(job, this.cluster, this.time.now());
+    const lacks = added.map((nodeId) => part(`is not on ${nodeId}, which matches`, true));
+    const keeps = removed.map((nodeId) => part(`is still on ${nodeId}, which does not match`, true));
+    const nowhere = job.spec.type === 'ops' && job.partitions.length === 0 ? [part('has no nodes yet', true)] : [];
+    return [...nowhere, ...lacks, ...keeps, ...parts];
   }
 
   /** The new try of a partition never begins while the old one still counts, or where its node was told of its end. */

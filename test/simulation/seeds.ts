@@ -37,11 +37,15 @@ export const runSeeds = async (
   return { failed, seen: [...seen] };
 };
 
+/** How the system itself ends a job. */
+const ENDS = /-timeout$|-nodes$|^nodes-/;
+
 /** The type, and which way it went where that matters. */
 export const kindOf = (type: string, data: unknown): string => {
   const { cause, code } = data as { cause?: string; code?: string };
   if (type === 'CapacityReleased') return `released: ${String(cause)}`;
-  return type === 'JobFailed' && code?.endsWith('-timeout') ? code : type;
+  if (type === 'ExecutionStopRequested') return `stopped: ${String(cause)}`;
+  return type === 'JobFailed' && code !== undefined && ENDS.test(code) ? code : type;
 };
 
 export const seedsFrom = (first: number, count: number): number[] =>
@@ -53,7 +57,6 @@ export const EXPECTED: readonly string[] = [
   'ExecutionFailed',
   'ExecutionLost',
   'ExecutionPaused',
-  'ExecutionStopRequested',
   'ExecutionSucceeded',
   'ExecutionTimedOut',
   'JobCancelled',
@@ -64,11 +67,17 @@ export const EXPECTED: readonly string[] = [
   'NodeCordoned',
   'NodeDrainStarted',
   'NodeWentOffline',
+  'PartitionFailed',
   'ReservationAbandoned',
   'ReservationDeclined',
   'ReservationExpired',
+  'TargetsChanged',
+  'no-matching-nodes',
+  'nodes-failed',
   'queue-timeout',
   'released: abandoned',
   'released: superseded',
+  'stopped: no-longer-matches',
+  'stopped: node-drained',
   'total-timeout',
 ];

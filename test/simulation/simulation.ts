@@ -2,6 +2,7 @@ import { MemoryLog, randomFaults } from '#event-store';
 import type { FaultRates, MemoryFaults } from '#event-store';
 import { FakeTime, toInstant } from '#kernel';
 import type { Millis } from '#kernel';
+import type { Inventory, Policy } from '#nodes';
 import type { SnapshotStore } from '#scheduling';
 import { MemorySnapshots } from '#scheduling/testing';
 import { SimulatedAgent } from './agent.js';
@@ -57,7 +58,8 @@ interface Seat {
  * The whole control plane, its agents and its users in one process and in virtual time, all from one seed.
  *
  * Modes. *Storm*: jobs arrive, messages and answers get lost, machines and control planes come and go. *Calm*: nothing new
- * goes wrong, what was cut or cordoned is healed, and time runs on until all is at rest, or for two hours at most.
+ * goes wrong, what was cut or cordoned is healed, and time runs on until all that ends is at rest and all that is endless is
+ * in its place; then that is ended, and time runs on until it is at rest too, or for two hours at most.
  */
 export class Simulation {
   readonly time = new FakeTime(START_OF_TIME);
@@ -70,6 +72,7 @@ export class Simulation {
   private readonly chance: Chance;
   private readonly cutUntil = new Map<string, Millis>();
   private pendingCalls = 0;
+  private retired = false;
   private storeAwayUntil = -Infinity;
 
   constructor(private readonly options: SimulationOptions) {
@@ -104,12 +107,27 @@ export class Simulation {
         this.observed.lookForOverlooked();
         this.observed.lookForUndrained(this.time.now() - LOOK_EVERY);
       }
-      if (this.atRest()) return true;
+      if (!this.retired && this.inPlace()) this.retire();
+      else if (this.retired && this.atRest()) return true;
     }
     return false;
   }
 
   private readonly stormy = (): boolean => this.time.now() < this.calmFrom;
+
+  /** All that ends has ended, and what is endless is where it should be: its nodes, and a part of it wherever there is room. */
+  private inPlace(): boolean {
+    return this.pendingCalls === 0 && this.observed.unsettled().length === 0;
+  }
+
+  /** What is endless is ended by its users. */
+  private retire(): void {
+    this.retired = true;
+    for (const jobId of this.observed.endless()) {
+      const cancel = { type: 'CancelJob', reason: 'enough', byUser: true } as const;
+      void this.insist('operator', (plane) => plane.job(jobId, { ...cancel, at: plane.now() }));
+    }
+  }
 
   /**
    * No call of a user open, every agent that is there without anything left to do or to tell, and nothing open in the log; and
@@ -267,6 +285,7 @@ export class Simulation {
       });
     }
     if (chance.happens(0.4)) this.scheduleCordon(agent, chance);
+    if (chance.happens(0.25)) this.scheduleOtherMind(agent, chance);
     if (chance.happens(0.1)) this.during(chance, () => agent.leave());
   }
 
@@ -287,6 +306,25 @@ export class Simulation {
         void this.insist('operator', (plane) => plane.node(name, { type: 'UncordonNode', at: plane.now() }));
       };
       this.time.after(span, uncordon);
+    });
+  }
+
+  /** Its owner lends it to others for a while, or moves it to another zone. */
+  private scheduleOtherMind({ name, planned }: SimulatedAgent, chance: Chance): void {
+    const change = (policy: Policy, inventory: Inventory): void => {
+      void this.insist('operator', (plane) => plane.node(name, { type: 'ChangePolicy', policy, at: plane.now() }));
+      void this.insist('operator', (plane) =>
+        plane.node(name, { type: 'ChangeInventory', inventory, at: plane.now() }),
+      );
+    };
+    const { policy, inventory } = planned;
+    const other = chance.happens(0.5) ? { ...policy, deny: { projects: ['demo'] } } : policy;
+    const moved = { ...inventory, labels: { ...inventory.labels, zone: chance.pick(['a', 'b', 'c', 'nowhere']) } };
+    const stays = chance.happens(0.3);
+    const span = chance.int(5_000, 200_000);
+    this.during(chance, () => {
+      change(other, moved);
+      if (!stays) this.time.after(span, () => change(policy, inventory));
     });
   }
 

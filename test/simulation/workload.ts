@@ -1,6 +1,7 @@
 import { second } from '#testing';
 import { aJobSpec, aGpu, aPolicy, anInventory } from '#testing';
-import type { FailureClass, JobSpec } from '#jobs';
+import { hasTargets, isEndless } from '#jobs';
+import type { FailureClass, JobSpec, JobType } from '#jobs';
 import type { GpuDevice, Inventory, Policy } from '#nodes';
 import type { Quota } from '#projects';
 import type { Chance } from './chance.js';
@@ -71,9 +72,18 @@ const EVERY_DAY = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
 const RETRIED: readonly FailureClass[] = ['node-lost', 'infrastructure', 'timeout', 'resource'];
 
+/** Seconds that a task runs which is there until it is stopped. */
+const FOR_EVER = 1_000_000;
+
 export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
   const key = `j${String(index).padStart(4, '0')}`;
-  const run = chance.int(1, chance.happens(0.1) ? 200 : 40);
+  const type = chance.weighted<JobType>([
+    [20, 'batch'],
+    [1, 'service'],
+    [1.5, 'ops'],
+    [1, 'daemon'],
+  ]);
+  const run = runOf(type, chance);
   const spec = aJobSpec({
     name: key,
     project: chance.weighted([
@@ -81,7 +91,7 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
       [2, 'lab'],
       [1, 'few'],
     ]),
-    type: 'batch',
+    type,
     count: chance.weighted([
       [7, 1],
       [2, 2],
@@ -90,6 +100,7 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
     priority: chance.pick([10, 50, 50, 50, 90]),
     ...demandsOf(chance),
     inputs: inputsOf(chance),
+    ...(hasTargets(type) ? onManyNodes(chance) : {}),
     ...(chance.happens(0.7) ? { estimate: { duration: run } } : {}),
     ...(chance.happens(0.1) ? { budget: { maxCost: 1 } } : {}),
     task: { command: ['run'], env: { RUN: String(run) } },
@@ -104,6 +115,22 @@ export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
   });
   return { key, spec, account: chance.pick(['ana', 'bia', 'caio']) };
 };
+
+const runOf = (type: JobType, chance: Chance): number => {
+  if (isEndless(type)) return chance.happens(0.5) ? FOR_EVER : chance.int(60, 300);
+  return chance.int(1, chance.happens(0.1) ? 200 : 40);
+};
+
+/** So little on each that the rest goes on, and mostly not on all. */
+const onManyNodes = (chance: Chance): Partial<JobSpec> => ({
+  count: 1,
+  resources: { cpu: chance.pick([0.1, 0.25]), memory: GIB / 4, disk: 0, ioSlots: 0 },
+  constraints: chance.weighted([
+    [5, [`zone = ${chance.pick(ZONES)}`]],
+    [1, ['!spot']],
+    [0.5, ['zone = nowhere']],
+  ]),
+});
 
 /** Some are over long before the storm is, some never come into play. */
 const boundsOf = (chance: Chance): Partial<JobSpec['timeouts']> =>
