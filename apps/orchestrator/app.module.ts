@@ -6,7 +6,7 @@ import { GraphQLModule } from '@nestjs/graphql';
 import { DataSource } from 'typeorm';
 import { LocalArtifactStore, LogStore } from '#artifacts';
 import { ArtifactsController } from '#artifacts/api';
-import { JobsApiModule, PROGRESS_SINK, PROJECT_LOOKUP } from '#jobs/api';
+import { AGING, JobsApiModule, PROGRESS_SINK, PROJECT_LOOKUP } from '#jobs/api';
 import type { ProgressSink, ProjectLookup } from '#jobs/api';
 import { JobQueries } from '#jobs/read';
 import { JOB_COMMANDS } from '#jobs/write';
@@ -81,6 +81,7 @@ const ports = (parts: Parts, lifecycle: Lifecycle): Provider[] => {
     { provide: PROJECT_LOOKUP, useValue: projects },
     { provide: PRESENCE_SINK, useValue: presence },
     { provide: PROGRESS_SINK, useValue: progress },
+    { provide: AGING, useValue: parts.config.aging * 1000 },
     { provide: JobQueries, useValue: new JobQueries(parts.readStore) },
     { provide: NodeQueries, useValue: new NodeQueries(parts.readStore) },
     { provide: ProjectQueries, useValue: new ProjectQueries(parts.readStore) },

@@ -7,5 +7,6 @@ export type { ParsedJob } from './job-file.js';
 export { PROJECT_LOOKUP } from './job-reader.js';
 export type { ProjectLookup } from './job-reader.js';
 export { JobsApiModule } from './jobs-api.module.js';
+export { AGING } from './queue-order.js';
 export { PROGRESS_SINK } from './reports.controller.js';
 export type { ProgressSink } from './reports.controller.js';

@@ -1,11 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { toMillis } from '#kernel';
-import type { Clock } from '#kernel';
+import { toInstant, toMillis } from '#kernel';
+import type { Clock, Millis } from '#kernel';
 import { CLOCK } from '#platform/ports';
 import { formatSeconds, projectShare } from '#placement';
 import { ClusterView } from '#scheduling';
 import { JobQueries } from '../read/index.js';
 import type { JobListRequest } from '../read/index.js';
+
+/** How long a job waits for one more point of priority; 0 for never. */
+export const AGING = Symbol('Aging');
 
 /** The queue in the scheduler's order: the read model knows the jobs, the view of the cluster the shares of their projects. */
 @Injectable()
@@ -14,6 +17,7 @@ export class QueueOrder {
     private readonly jobs: JobQueries,
     private readonly view: ClusterView,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(AGING) private readonly aging: Millis,
   ) {}
 
   /** Each entry says why it has its place. Throws `InvalidCursor` or `InvalidFilter`. */
@@ -22,7 +26,12 @@ export class QueueOrder {
     const now = this.clock.now();
     const known = [...cluster.projects.values()];
     const present = new Map(known.map(({ id }) => [id, projectShare(cluster, id, now)]));
-    const { items, next, shares } = await this.jobs.queue({ ...request, shares: present });
+    const { items, next, shares } = await this.jobs.queue({
+      ...request,
+      shares: present,
+      aging: this.aging,
+      asOf: toInstant(now),
+    });
     const placed = items.map((entry) => {
       const weight = cluster.projects.get(entry.project)?.weight ?? 1;
       const share = Number(((shares.get(entry.project) ?? 0) * weight).toFixed(4));

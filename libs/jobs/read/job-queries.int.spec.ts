@@ -196,7 +196,7 @@ describe('the queries', () => {
     expect(job).toMatchObject({ endedAt: second(9), spec: { name: 'name-0' }, labels: { index: '0' } });
     expect(job!.revision).toBe(String(historyOf(completed).length - 1));
     expect(job).not.toHaveProperty('recentEvents');
-    expect(job).not.toHaveProperty('liveRunning');
+    expect(job).not.toHaveProperty('liveReserved');
     expect((await jobs.list({ state: 'completed' })).items[0]).not.toHaveProperty('spec');
     expect(await jobs.get('nobody')).toBeUndefined();
   });
@@ -304,6 +304,33 @@ describe('the queries', () => {
       [cursor, turn] = [page.next ?? undefined, turn + 1];
     } while (cursor !== undefined && turn < 2 * COUNT);
     expect(pages).toEqual(first.items.map(({ jobId }) => jobId));
+  });
+
+  it('B-64 A-20 counts what a job has waited, as of the moment of the first page', async () => {
+    const aging = 100;
+    const points = (submittedAt: string): number =>
+      Math.floor((Date.parse(second(600)) - Date.parse(submittedAt)) / aging);
+    const all = (await jobs.queue({ limit: 200, aging, asOf: second(600) })).items;
+    const order = all.map(
+      ({ priority, submittedAt }) => `${String(100_000 - priority - points(submittedAt))} ${submittedAt}`,
+    );
+    expect(order).toEqual([...order].sort());
+    const strict = (await jobs.queue({ limit: 200 })).items;
+    expect(all.map(({ jobId }) => jobId)).not.toEqual(strict.map(({ jobId }) => jobId));
+    const pages: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: Awaited<ReturnType<typeof jobs.queue>> = await jobs.queue({
+        limit: 4,
+        cursor,
+        aging,
+        asOf: second(9_000 + pages.length),
+      });
+      pages.push(...page.items.map(({ jobId }) => jobId));
+      cursor = page.next ?? undefined;
+    } while (cursor !== undefined);
+    const late = (await jobs.queue({ limit: 200, aging, asOf: second(9_000) })).items;
+    expect(pages).toEqual(late.map(({ jobId }) => jobId));
   });
 
   it('A-98 carries the shares of a hundred projects at most, and refuses a cursor that was tampered with', async () => {

@@ -1,3 +1,5 @@
+import { toInstant, toMillis } from '#kernel';
+import type { Instant } from '#kernel';
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
 import { JobHistory } from './job-history.js';
 import { jobEntity } from './tables.js';
@@ -31,6 +33,10 @@ export type Shares = ReadonlyMap<string, number>;
 export interface QueueRequest extends JobListRequest {
   /** By project, over its weight; one that is not named has none. A cursor brings those of its first page. */
   readonly shares?: Shares;
+  /** Milliseconds of waiting that count as one more point of priority; none, when absent or 0. */
+  readonly aging?: number;
+  /** As of when the waiting counts. A cursor brings the moment of its first page. */
+  readonly asOf?: Instant;
 }
 
 /** `shares`: those that the page is ordered by. */
@@ -55,6 +61,9 @@ export interface QueueEntry {
 }
 
 const SHARE = 'COALESCE((:shares::jsonb ->> job.project)::float8, 0)';
+const MILLIS_WAITED = 'extract(epoch FROM (:asOf::timestamptz - job.submitted_at)) * 1000';
+/** As the broker reckons it. */
+const AGED = `(job.priority + COALESCE(greatest(0, floor(${MILLIS_WAITED} / NULLIF(:aging::numeric, 0))), 0))`;
 
 const INTERNAL: readonly string[] = ['liveReserved', 'livePaused', 'recentEvents'];
 const DETAILS = Object.keys(jobEntity.options.columns).filter((name) => !INTERNAL.includes(name));
@@ -97,20 +106,30 @@ export class JobQueries {
   }
 
   /**
-   * In the scheduler's order: the highest priority first, then the project with the smallest of the given shares, then the
-   * job that was submitted first. All pages of one reading keep the shares of the first, whatever is used meanwhile.
-   * Throws `InvalidCursor` or `InvalidFilter`.
+   * In the scheduler's order: the highest priority first, with its points for waiting, then the project with the smallest of
+   * the given shares, then the job that was submitted first. All pages of one reading keep the moment and the shares of the
+   * first, whatever is used meanwhile. Throws `InvalidCursor` or `InvalidFilter`.
    */
-  async queue({ limit, cursor, visible, shares, ...request }: QueueRequest): Promise<QueuePage> {
+  async queue({
+    limit,
+    cursor,
+    visible,
+    shares,
+    aging = 0,
+    asOf = NO_TIME,
+    ...request
+  }: QueueRequest): Promise<QueuePage> {
     const filter = { state: 'queued', ...readFilter(request, ['project']) };
     const size = pageLimit(limit);
-    const after = readCursor(cursor, filter, 5);
-    const frozen = after ? thawedShares(after[4]) : frozenShares(shares, visible);
+    const after = readCursor(cursor, filter, 6);
+    const moment = after ? thawedMoment(after[4]) : asOf;
+    const frozen = after ? thawedShares(after[5]) : frozenShares(shares, visible);
     const written = JSON.stringify(Object.fromEntries(frozen));
     const query = this.jobs(SUMMARY)
       .addSelect(SHARE, 'project_share')
-      .setParameter('shares', written)
-      .orderBy('job.priority', 'DESC')
+      .addSelect(AGED, 'aged_priority')
+      .setParameters({ shares: written, aging, asOf: moment })
+      .orderBy('aged_priority', 'DESC')
       .addOrderBy('project_share', 'ASC')
       .addOrderBy('job.submittedAt', 'ASC')
       .addOrderBy('job.id', 'ASC')
@@ -118,9 +137,10 @@ export class JobQueries {
     narrow(query, filter, visible);
     if (after) afterPlace(query, after);
     const rows = await query.getMany();
-    const page = pageOf(rows, size, ({ priority, project, submittedAt, id }) =>
-      writeCursor([String(priority), String(frozen.get(project) ?? 0), submittedAt, id, written], filter),
-    );
+    const page = pageOf(rows, size, ({ priority, project, submittedAt, id }) => {
+      const aged = priority + pointsFor(aging, submittedAt, moment);
+      return writeCursor([String(aged), String(frozen.get(project) ?? 0), submittedAt, id, moment, written], filter);
+    });
     return { items: page.items.map(queueEntry), next: page.next, shares: frozen };
   }
 
@@ -180,6 +200,17 @@ const thawedShares = (written = ''): Shares => {
   return shares as Shares;
 };
 
+const NO_TIME = toInstant(0);
+
+const thawedMoment = (written = ''): Instant => {
+  const moment = Date.parse(written);
+  if (Number.isNaN(moment)) throw new InvalidCursor();
+  return toInstant(moment);
+};
+
+const pointsFor = (aging: number, submittedAt: Instant, asOf: Instant): number =>
+  aging > 0 ? Math.max(0, Math.floor((toMillis(asOf) - toMillis(submittedAt)) / aging)) : 0;
+
 const asObject = (written: string): object => {
   try {
     const value: unknown = JSON.parse(written);
@@ -195,7 +226,7 @@ const afterPlace = (query: SelectQueryBuilder<JobRow & Tracked>, after: readonly
   const broken = [Number(priority), Number(share), Date.parse(submittedAt ?? '')].some(Number.isNaN);
   if (broken) throw new InvalidCursor();
   query.andWhere(
-    `(-job.priority, ${SHARE}, job.submitted_at, job.id) > (-:priority::integer, :share::float8, :submittedAt::timestamptz, :id)`,
+    `(-${AGED}, ${SHARE}, job.submitted_at, job.id) > (-:priority::numeric, :share::float8, :submittedAt::timestamptz, :id)`,
     { priority, share, submittedAt, id },
   );
 };
