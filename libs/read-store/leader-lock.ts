@@ -9,6 +9,8 @@ export interface LeaderLockOptions {
   readonly timers: Timers;
   /** Between two tries, and between two looks whether the lock still holds. Default 1 s. */
   readonly interval?: Millis;
+  /** A holder that has not looked for so long is taken to stand still, and those who stand by end its session. Default 10 s. */
+  readonly silentAfter?: Millis;
   readonly onAcquired: () => void;
   /** The lock may be somebody else's from now on. Not called by `stop`. */
   readonly onLost: (cause: Error) => void;
@@ -18,13 +20,26 @@ export interface LeaderLockOptions {
 
 /** An unanswered question to the database counts as a lost connection after this time. */
 const ANSWER_TIMEOUT: Millis = 5000;
+const SILENT_AFTER: Millis = 10_000;
+
+const TRY = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS got';
+/** A holder that waits for its statement to end is at work, however long that takes. */
+const END_SILENT_HOLDER = `
+  SELECT pg_terminate_backend(holder.pid)
+  FROM pg_locks AS held JOIN pg_stat_activity AS holder ON holder.pid = held.pid
+  WHERE held.locktype = 'advisory' AND held.granted AND held.objsubid = 1
+    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND ((held.classid::bigint << 32) | held.objid::bigint) = hashtextextended($1, 0)
+    AND holder.state LIKE 'idle%'
+    AND clock_timestamp() - holder.state_change > $2 * interval '1 millisecond'`;
 
 /**
  * Leadership by a Postgres advisory lock, for speed only: two processes may believe that they lead for as long as a
  * broken connection takes to show, so whatever the leader writes must be safe without the lock.
  *
  * The lock lives on a connection of its own. Modes: *apart*, while there is no connection, until one can be made;
- * *standing by*, which tries for the lock every interval, for a blocking wait would hold back the database's vacuum;
+ * *standing by*, which tries for the lock every interval, for a blocking wait would hold back the database's vacuum, and ends
+ * the session of a holder that fell silent: a process that is stopped keeps its connection, and would lead nobody for ever;
  * *leading*, from the try that succeeds until the connection ends or does not answer, then apart again. `stop` ends all.
  */
 export class LeaderLock {
@@ -106,10 +121,13 @@ export class LeaderLock {
       await client.query('SELECT 1');
       return;
     }
-    const tried = await client.query<{ got: boolean }>('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS got', [
-      this.options.name,
-    ]);
-    if (this.stopped || !tried.rows[0]?.got) return;
+    const { name, silentAfter = SILENT_AFTER } = this.options;
+    const tried = await client.query<{ got: boolean }>(TRY, [name]);
+    if (this.stopped) return;
+    if (!tried.rows[0]?.got) {
+      await client.query(END_SILENT_HOLDER, [name, silentAfter]);
+      return;
+    }
     this.leading = true;
     this.options.onAcquired();
   }
