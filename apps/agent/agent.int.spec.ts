@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -129,7 +129,7 @@ describe('an agent at work', () => {
     await begin({ inventory: { cpu: 4, memory: GIB, disk: GIB, gpus: [{ id: 'GPU-1', model: 'T4', memory: GIB }] } });
     const contract = {
       cpu: 1.5,
-      memory: 1000,
+      memory: GIB / 2,
       disk: 0,
       ioSlots: 0,
       gpus: [{ id: 'GPU-1', share: 0.5, memory: 10 }],
@@ -149,7 +149,7 @@ describe('an agent at work', () => {
         'ESCALON_PARTITION=2',
         'ESCALON_PARTITIONS=5',
         'ESCALON_CPUS=1.5',
-        'ESCALON_MEMORY=1000',
+        `ESCALON_MEMORY=${String(GIB / 2)}`,
         'ESCALON_GPUS=GPU-1',
         'CUDA_VISIBLE_DEVICES=GPU-1',
         'ESCALON_BATCH_SIZE=64',
@@ -230,7 +230,9 @@ describe('an agent at work', () => {
     const probes = { python: false, packages: [{ name: 'tool', command: ['cat', config] }] };
     const inventory = { cpu: 4, memory: GIB, disk: GIB, applications: [], gpus: [] };
     const running = await begin({ inventory, probes });
-    await writeFile(config, '1.1.0');
+    // In one step: a look that is under way must not find the file empty.
+    await writeFile(`${config}.new`, '1.1.0');
+    await rename(`${config}.new`, config);
 
     // A look may be under way from the start; the second one begins after it.
     await running.probe();
