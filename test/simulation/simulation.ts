@@ -331,7 +331,7 @@ export class Simulation {
   private scheduleJobs(): void {
     for (let index = 0; index < this.options.jobs; index += 1) {
       const chance = this.chance.of(`job-${String(index)}`);
-      const job = aPlannedJob(index, chance);
+      const job = aPlannedJob(index, this.options.jobs, chance);
       this.time.after(chance.int(0, this.options.storm * 0.7), () => void this.submit(job, chance));
     }
   }

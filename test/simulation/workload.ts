@@ -75,10 +75,14 @@ const RETRIED: readonly FailureClass[] = ['node-lost', 'infrastructure', 'timeou
 /** Seconds that a task runs which is there until it is stopped. */
 const FOR_EVER = 1_000_000;
 
-export const aPlannedJob = (index: number, chance: Chance): PlannedJob => {
+/** Of many jobs fewer are endless or on all nodes: each of those costs as much as dozens of others, for as long as it lasts. */
+const batchesFor = (jobs: number): number => (jobs > 100 ? 150 : 20);
+
+/** One of so many `jobs`. */
+export const aPlannedJob = (index: number, jobs: number, chance: Chance): PlannedJob => {
   const key = `j${String(index).padStart(4, '0')}`;
   const type = chance.weighted<JobType>([
-    [20, 'batch'],
+    [batchesFor(jobs), 'batch'],
     [1, 'service'],
     [1.5, 'ops'],
     [1, 'daemon'],
