@@ -150,11 +150,17 @@ describe('several files', () => {
     expect([ran.code, JSON.parse(ran.out)]).toEqual([2, [{ id: 'j1', warnings: [] }]]);
   });
 
-  it('A-20 a plan says that it is of one partition', async () => {
-    const ran = await cli({ 'POST /jobs/plan': planned(0) }, 'job', 'plan', 'a.yaml');
+  it('A-20 S-06 N-04 a plan says how many partitions could start now, and what keeps the rest', async () => {
+    const reason = { code: 'node.offline', text: 'offline', retryable: true, changedBy: ['NodeWentOnline'], nodes: 2 };
+    const rest = { requested: 50, available: 3, suitable: 1, reasons: [reason] };
+    const answer = { ...planned(0), dryRun: { partitions: 50, startNow: 4, tried: 50, rest } };
+    const ran = await cli({ 'POST /jobs/plan': answer }, 'job', 'plan', 'a.yaml');
     expect(ran.out).toBe(
       'a.yaml: would be placed now\n' +
-        '  This is partition 0 of 50; the others are looked at one by one when submitted.\n',
+        '  4 of 50 partitions could start now.\n' +
+        '  Nodes: 50 requested, 3 available, 1 suitable.\n' +
+        '    2: offline (may change by itself; looked at on NodeWentOnline)\n' +
+        '  Of partition 0 by itself:\n',
     );
   });
 });

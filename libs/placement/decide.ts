@@ -7,7 +7,7 @@ import type { Look } from './board/answer.js';
 import type { ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import { demandOf } from './demand.js';
-import { reasonDefinition, REASONS } from './filters/reasons.js';
+import { eventsThatLift, REASONS } from './filters/reasons.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
@@ -104,14 +104,11 @@ export const WAKING_EVENTS: ReadonlySet<string> = new Set([
   ...Object.values(REASONS).flatMap(({ wakesOn }): readonly string[] => wakesOn),
 ]);
 
-/** What can lift a "never": nothing that merely frees a node. */
-const LASTING: ReadonlySet<string> = new Set(['NodeInventoryChanged', 'NodePolicyChanged', 'ProjectConfigured']);
-
 /** A node that enrols is new to every reason. */
 const wakesOnOf = (filtered: readonly FilteredReason[]): string[] => {
   const types = new Set<string>(['NodeEnrolled']);
   for (const { reason, never } of filtered) {
-    for (const type of reasonDefinition(reason)?.wakesOn ?? []) if (!never || LASTING.has(type)) types.add(type);
+    for (const type of eventsThatLift(reason, never)) types.add(type);
   }
   return [...types].sort();
 };

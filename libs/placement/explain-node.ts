@@ -13,6 +13,7 @@ import { REASONS } from './filters/reasons.js';
 import type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
 import { checksOfAll, checksOfEach } from './filters/stages.js';
 import type { PlacementRequest } from './request.js';
+import { satisfies } from './requirements/constraint.js';
 import { preferenceLift } from './scores/preferences.js';
 import { formatValue } from './units.js';
 
@@ -50,6 +51,11 @@ export interface EligibleNode {
   readonly contract: Contract | undefined;
 }
 
+export interface NodeAnswer {
+  readonly nodeId: string;
+  readonly reasons: readonly NodeReason[];
+}
+
 /** Why there, or why not there: made with the same checks and scores as the decision in the same context. */
 export const explainNode = (
   request: PlacementRequest,
@@ -67,6 +73,30 @@ export const explainNode = (
   const reasons = [...elsewhere, ...failing.map(requestReason), ...failed.map((check) => reasonOf(check, node, at))];
   if (reasons.length > 0) return { kind: 'filtered', nodeId, reasons };
   return eligible(request, cluster, node, at);
+};
+
+/** Each node's reasons against the request, as `explainNode` has them, in the order in which they enrolled; none for one that takes it. */
+export const nodeAnswers = (request: PlacementRequest, cluster: ClusterState, at: Millis): readonly NodeAnswer[] => {
+  const failing = checksOfAll(request, cluster).filter(({ holds }) => !holds);
+  const checks = checksOfEach(request, cluster);
+  return [...cluster.nodes.values()].map((node) => {
+    const failed = checks.filter((check) => check.test(node, at) !== PASS);
+    const reasons = [...failing.map(requestReason), ...failed.map((check) => reasonOf(check, node, at))];
+    return { nodeId: node.id, reasons };
+  });
+};
+
+/** The nodes that take the request now, best first, at most so many. */
+export const bestNodes = (request: PlacementRequest, cluster: ClusterState, at: Millis, most: number): string[] =>
+  lookAt(request, cluster, at)
+    .first(most)
+    .map(({ id }) => id);
+
+/** How many of a job's preferences a node meets. */
+export const preferencesMet = ({ spec }: PlacementRequest, cluster: ClusterState, nodeId: string): number => {
+  const attributes = cluster.nodes.get(nodeId)?.facts.attributes;
+  if (!attributes) return 0;
+  return demandOf(spec).preferences.filter(({ constraint }) => satisfies(constraint, attributes)).length;
 };
 
 const requestReason = ({ code, asked, offer }: RequestCheck): NodeReason => reasonOfCode(code, false, asked, offer);

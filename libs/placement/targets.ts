@@ -102,9 +102,13 @@ export interface TargetChange {
  * The nodes that a job with targets is to get and to lose: those of an `ops` job once, all that match then; those of a `daemon`
  * whenever they change. A node with something live keeps it while it still matches, and any other part while it matches.
  */
-export const targetChange = (job: ClusterJob, cluster: ClusterState, at: Millis): TargetChange => {
-  const request = plannedRequest({ jobId: job.id, spec: job.spec, account: job.account, institution: job.institution });
-  const matching = matchingNodes(request, cluster, at);
+export const targetChange = (
+  job: ClusterJob,
+  cluster: ClusterState,
+  at: Millis,
+  matching: Matching = matchingNodes(wholeJob(job), cluster, at),
+): TargetChange => {
+  const request = wholeJob(job);
   const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
   if (fixed) return { added: [], removed: [], matching };
   const matches = new Set(matching.nodeIds);
@@ -127,7 +131,7 @@ export const changesTarget = (job: ClusterJob, cluster: ClusterState, nodeId: st
   const node = cluster.nodes.get(nodeId);
   const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
   if (!node || fixed) return false;
-  const request = plannedRequest({ jobId: job.id, spec: job.spec, account: job.account, institution: job.institution });
+  const request = wholeJob(job);
   const checks = checksOfEach(wholeOf(request), cluster);
   const matches = refusals(request, cluster).length === 0 && passes(checks, node, at, keepsOut);
   const held = job.partitions.find(
@@ -136,6 +140,10 @@ export const changesTarget = (job: ClusterJob, cluster: ClusterState, nodeId: st
   if (!held) return matches;
   return !matches && !(held.state === 'live' && stillMatches(request, cluster, nodeId, at));
 };
+
+/** What a job asks of every node alike. */
+export const wholeJob = ({ id: jobId, spec, account, institution }: ClusterJob): PlacementRequest =>
+  plannedRequest({ jobId, spec, account, institution });
 
 const wholeOf = ({ target: _target, ...request }: PlacementRequest): PlacementRequest => ({
   ...request,

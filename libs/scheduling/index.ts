@@ -20,3 +20,5 @@ export { withOtherWeights } from './derivation/what-if.js';
 export type { OtherOutcome, OtherWeights } from './derivation/what-if.js';
 export { jobSight, nodeSight, seesEveryNode } from './view/visible-nodes.js';
 export type { Reader } from './view/visible-nodes.js';
+export { dryRun } from './selection/dry-run.js';
+export type { DryRun } from './selection/dry-run.js';

@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
  * rows that nobody names; whether a test shows what its title says is for its reader.
  */
 
-const range = (kind: 'A' | 'B' | 'G' | 'R' | 'W', from: number, to: number): string[] =>
+const range = (kind: 'A' | 'B' | 'G' | 'N' | 'P' | 'R' | 'S' | 'W', from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `${kind}-${String(from + index).padStart(2, '0')}`);
 
 const ROWS = [
@@ -15,8 +15,8 @@ const ROWS = [
   // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
   // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
-  ...['S-02', 'S-03', 'S-04', 'S-05', 'S-06', 'S-11', 'P-01', 'P-02', 'P-03', 'P-04'],
-  ...['S-07', 'S-08', 'S-10', 'E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
+  ...[...range('S', 1, 11), ...range('N', 1, 4), ...range('P', 1, 4)],
+  ...['E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
   // The broker of evaluations and the workers.
   ...[...range('B', 1, 17), ...range('B', 20, 44), ...range('B', 50, 58), ...range('B', 60, 64), ...range('W', 1, 6)],
   // How jobs are submitted and seen.

@@ -5,7 +5,6 @@ import { explained } from './explained.js';
 import { withStoredInputs } from './job-file.js';
 import { asUsage, readAll } from './submit.js';
 import type { PlanView } from '#contracts';
-import type { JobFile } from './job-file.js';
 import type { Session } from '../client/session.js';
 
 /** Asks what the scheduler would decide now for each file; nothing is stored, no input either. */
@@ -19,21 +18,31 @@ export const plan = async (names: readonly string[], session: Session<{ set: rea
       throw asUsage(error, file.name);
     });
     for (const warning of planned.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
-    each.add(
-      planned,
-      () => `${file.name}: ${HEADS[planned.outcome]}\n${partitionLine(file, planned)}${explained(planned)}`,
-    );
+    each.add(planned, () => `${file.name}: ${HEADS[planned.outcome]}\n${partitionLines(planned)}${explained(planned)}`);
     never ||= planned.outcome === 'rejected';
   }
   each.end();
   if (never) throw new Exit(EXIT.neverPlaceable);
 };
 
-/** A plan is of one partition, and what it takes is not taken from what the others would find. */
-const partitionLine = ({ job: { count } }: JobFile, { partition }: PlanView): string =>
-  typeof count === 'number' && count > 1
-    ? `  This is partition ${partition} of ${count}; the others are looked at one by one when submitted.\n`
-    : '';
+/** How many partitions could start now, and what keeps the rest; what follows is of one of them. */
+const partitionLines = ({ dryRun, partition }: PlanView): string => {
+  if (!dryRun) return '';
+  const { partitions, startNow, tried, rest } = dryRun;
+  const of = tried < partitions ? `the first ${String(tried)} of ${String(partitions)}` : String(partitions);
+  const lines = [`${String(startNow)} of ${of} partitions could start now.`];
+  if (rest) {
+    const { requested, available, suitable, reasons } = rest;
+    lines.push(`Nodes: ${String(requested)} requested, ${String(available)} available, ${String(suitable)} suitable.`);
+    for (const { nodes, text, retryable, changedBy } of reasons) {
+      const change = retryable ? 'may change by itself' : 'only the node or the job can change it';
+      const events = changedBy.length > 0 ? `; looked at on ${changedBy.join(', ')}` : '';
+      lines.push(`  ${String(nodes)}: ${text} (${change}${events})`);
+    }
+  }
+  lines.push(`Of partition ${String(partition)} by itself:`);
+  return lines.map((line) => `  ${line}\n`).join('');
+};
 
 const HEADS: Readonly<Record<PlanView['outcome'], string>> = {
   placed: 'would be placed now',

@@ -169,6 +169,25 @@ export interface WhatIfSummary extends ChangeTally {
 /** `POST /jobs/plan`. */
 export interface PlanView extends Decision, Open {
   readonly explanation: readonly string[];
+  /** Of a job with more partitions than one, or with nodes of its own: how many of those tried could start now. */
+  readonly dryRun?: {
+    readonly partitions: number;
+    readonly startNow: number;
+    readonly tried: number;
+    /** What keeps the rest. */
+    readonly rest?: {
+      readonly requested: number;
+      readonly available: number;
+      readonly suitable: number;
+      readonly reasons: readonly {
+        readonly code: string;
+        readonly text: string;
+        readonly retryable: boolean;
+        readonly changedBy: readonly string[];
+        readonly nodes: number;
+      }[];
+    };
+  };
   readonly warnings: readonly string[];
 }
 

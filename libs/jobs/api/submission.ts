@@ -9,7 +9,8 @@ import { decide, plannedRequest } from '#placement';
 import { CLOCK, IDS } from '#platform/ports';
 import { ProblemException, doneOrThrow, problemOf } from '#platform/http';
 import type { Caller } from '#platform/http';
-import { ClusterView } from '#scheduling';
+import { ClusterView, dryRun } from '#scheduling';
+import type { DryRun } from '#scheduling';
 import { hasTargets } from '../domain/job-spec.js';
 import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
@@ -42,7 +43,8 @@ interface Submitted {
 export type BatchResult =
   ({ readonly status: 201 } & Submission) | { readonly status: number; readonly problem: Problem };
 
-export type Plan = Explained & { readonly warnings: readonly string[] };
+/** `dryRun` of a job with more partitions than one, or with nodes of its own. */
+export type Plan = Explained & { readonly dryRun?: DryRun; readonly warnings: readonly string[] };
 
 export interface SubmittedBatch {
   /** In the order of the items. */
@@ -145,7 +147,9 @@ export class JobSubmissions {
     const context = { number: 1, evaluationId, trigger: 'plan', partition: 0, time: toInstant(this.clock.now()) };
     const { decision } = decide(request, this.view.cluster, context);
     const nodes = hasTargets(spec.type) ? [matchWarning(request, this.view.cluster, toMillis(context.time))] : [];
-    return { ...this.explanations.plan(decision, request, caller), warnings: [...warnings, ...nodes] };
+    const many = hasTargets(spec.type) || spec.count > 1;
+    const run = many ? { dryRun: dryRun(request, this.view.cluster, toMillis(context.time)) } : {};
+    return { ...this.explanations.plan(decision, request, caller), ...run, warnings: [...warnings, ...nodes] };
   }
 }
 

@@ -268,3 +268,10 @@ export type ReasonCode = keyof typeof REASONS;
 /** Also for codes of older decisions that are no longer made. */
 export const reasonDefinition = (code: string): ReasonDefinition | undefined =>
   Object.hasOwn(REASONS, code) ? REASONS[code as ReasonCode] : undefined;
+
+/** What can lift a "never": nothing that merely frees a node. */
+const LASTING: ReadonlySet<string> = new Set(['NodeInventoryChanged', 'NodePolicyChanged', 'ProjectConfigured']);
+
+/** Events after which the reason may hold no more. */
+export const eventsThatLift = (code: string, never: boolean): readonly string[] =>
+  (reasonDefinition(code)?.wakesOn ?? []).filter((type) => !never || LASTING.has(type));

@@ -45,7 +45,7 @@ describe('constraints', () => {
     'driver > 1.9',
     'node.architecture = amd64',
     'node.architecture in (x86_64, arm64)',
-  ])('A-63 %s holds', (text) => {
+  ])('N-03 A-63 %s holds', (text) => {
     expect(holds(text)).toBe(true);
   });
 
@@ -61,11 +61,11 @@ describe('constraints', () => {
     'driver >= 2.0.0',
     'word > 1',
     'cores > fast',
-  ])('A-63 %s does not hold', (text) => {
+  ])('N-03 A-63 %s does not hold', (text) => {
     expect(holds(text)).toBe(false);
   });
 
-  it('A-82 a missing attribute satisfies only !key', () => {
+  it('N-03 A-82 a missing attribute satisfies only !key', () => {
     const texts = ['k', 'k = v', 'k != v', 'k in (v)', 'k notin (v)', 'k > 1', 'k >= 1', 'k < 1', 'k <= 1'];
     expect(texts.filter((text) => holds(text, new Map()))).toEqual([]);
     expect(holds('!k', new Map())).toBe(true);

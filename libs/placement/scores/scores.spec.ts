@@ -334,7 +334,7 @@ describe('preferences', () => {
     expect(score(world, 'b', prefer('b1', 100)).ranked.score).toBeGreaterThan(score(world, 'b').ranked.score);
   });
 
-  it('A-60 a preference moves a node up without making it compatible', () => {
+  it('N-03 A-60 a preference moves a node up without making it compatible', () => {
     const world = racks();
     expect(world.plan().nodeId).toBe('a');
     expect(world.plan(prefer('b1', 50)).nodeId).toBe('b');

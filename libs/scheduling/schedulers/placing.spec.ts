@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MemoryFaults } from '#event-store';
+import type { Decision } from '#jobs';
 import { anInventory } from '#testing';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 
@@ -137,6 +138,29 @@ describe('an evaluation', () => {
     const order = world.memory.events.filter(({ type }) => type === 'ExecutionReserved').map(({ stream }) => stream);
     expect(order).toHaveLength(503);
     for (const jobId of ['s1', 's2', 's3']) expect(order.indexOf(`job-${jobId}`)).toBeLessThan(25);
+  });
+
+  it('S-09 gives the reservation to the node that ranks best, though another answers sooner', async () => {
+    const slowTo = (node: string): MemoryFaults => ({
+      append: (stream, events) =>
+        stream === `node-${node}` && events[0]?.type === 'CapacityReserved'
+          ? { kind: 'delay-answer', by: 400 }
+          : undefined,
+    });
+    const preferences = [{ constraint: 'rack = b', weight: 100 }];
+    for (const slow of ['n1', 'n2', 'n3']) {
+      const world = new SchedulingWorld({ faults: slowTo(slow) });
+      await world.project();
+      for (const node of ['n1', 'n2', 'n3']) await world.node(node, node === 'n2' ? { labels: { rack: 'b' } } : {});
+      await world.looping();
+      await world.submit('j1', { ...CORE, preferences });
+      await world.time.advanceAsync(1_000);
+      expect((await world.execution('j1')).nodeId).toBe('n2');
+      const [decision] = world.events('job-j1', 'PlacementDecided');
+      const { ranking } = decision?.data as Decision;
+      expect(ranking[0]?.nodeId).toBe('n2');
+      expect(ranking.map(({ score }) => score)).toEqual(ranking.map(({ score }) => score).toSorted((a, b) => b - a));
+    }
   });
 
   it('A-88 records a deferral when its reasons change, not at each look', async () => {

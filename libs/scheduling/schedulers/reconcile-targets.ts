@@ -1,10 +1,12 @@
 import { byText, toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import type { Decision, Ending } from '#jobs';
-import { ALGORITHM, MATCHING_EVENTS, reasonDefinition, reasonsDigest, targetChange } from '#placement';
+import { ALGORITHM, MATCHING_EVENTS, reasonsDigest, targetChange, wholeJob } from '#placement';
 import type { ClusterJob, ClusterState, Matching } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome, Waiting } from '../worker/job-scheduler.js';
+import { allMatchingNodes } from '../selection/selection.js';
+import type { AllMatching } from '../selection/selection.js';
 import { dueOf, emptyPlan, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
 import type { Pass, Placed } from './place.js';
 
@@ -26,7 +28,9 @@ export const reconcileTargets = (job: ClusterJob, cluster: ClusterState, pass: P
   if (job.paused || job.cancelRequested) return plan;
   const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
   if (fixed) return onTargets(plan, job, cluster, pass, undefined);
-  const { added, removed, matching } = targetChange(job, cluster, toMillis(pass.now));
+  const at = toMillis(pass.now);
+  const matching = allMatchingNodes(wholeJob(job), cluster, at);
+  const { added, removed } = targetChange(job, cluster, at, matching);
   if (added.length > 0 || removed.length > 0) {
     const { evaluationId, position } = plan;
     const targets = { evaluationId, position: String(position), algorithm: ALGORITHM, added, removed };
@@ -90,11 +94,9 @@ const together = (waits: readonly Waiting[]): Waiting => {
   return wakesAt === undefined ? { wakesOn, reasons } : { wakesOn, reasons, wakesAt };
 };
 
-const nowhere = ({ considered, filtered }: Matching): Ending => {
-  const reasons = filtered
-    .filter(({ nodes }) => nodes > 0)
-    .map(({ reason, nodes }) => `${String(nodes)}: ${reasonDefinition(reason)?.description ?? reason}`);
+const nowhere = ({ considered, reasons }: AllMatching): Ending => {
   const nodes = considered === 1 ? '1 node' : `${String(considered)} nodes`;
-  const message = considered === 0 ? 'no node has enrolled yet' : `none of ${nodes} matches (${reasons.join('; ')})`;
+  const why = reasons.map((one) => `${String(one.nodes)}: ${one.text}`).join('; ');
+  const message = considered === 0 ? 'no node has enrolled yet' : `none of ${nodes} matches (${why})`;
   return { class: 'policy', code: 'no-matching-nodes', message };
 };
