@@ -1,3 +1,0 @@
-import { describeLarge } from './large.js';
-
-describeLarge(1051);
