@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock, Ids, Millis } from '#kernel';
+import { flushFolder } from '../flush-folder.js';
 
 /** A cached file as it lies in the folder. */
 export interface CachedFile {
@@ -65,7 +66,7 @@ export class CacheFolder {
     const path = this.path(sha256, size);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rename(partial, path);
-    await syncFolder(dirname(path));
+    await flushFolder(dirname(path));
     return size;
   }
 
@@ -109,13 +110,3 @@ export class CacheFolder {
     }
   }
 }
-
-/** The name is data too: without this a power cut could take it back. */
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-};

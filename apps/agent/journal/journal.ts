@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { flushFolder } from '../flush-folder.js';
 import type { JournalEntry } from './entry.js';
 
 /**
@@ -78,14 +79,5 @@ const parseEntry = (text: string): JournalEntry | undefined => {
     return entry.version === VERSION && typeof entry.assignment.executionId === 'string' ? entry : undefined;
   } catch {
     return undefined;
-  }
-};
-
-const flushFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 };
