@@ -1,21 +1,22 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync } from 'node:fs';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runAgent } from './agent.js';
 import type { AgentOptions, RunningAgent } from './agent.js';
 import { processTable } from './runner/process-table.js';
 import type { JournalEntry } from './journal/entry.js';
+import { AgentWorld, running } from './testing/agent-world.js';
 import { someAssignment } from './testing/assignments.js';
 import { CuttingProxy } from './testing/cutting-proxy.js';
 import { eventually } from './testing/eventually.js';
 import { FileServer, generated, selfSigned, sha256Of } from './testing/file-server.js';
-import { RecordedControlPlane } from './testing/recorded-control-plane.js';
+import type { RecordedControlPlane } from './testing/recorded-control-plane.js';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
+let world: AgentWorld;
 let plane: RecordedControlPlane;
 let data: string;
 let agent: RunningAgent | undefined;
@@ -27,54 +28,25 @@ const closing = <Opened extends { close(): Promise<void> }>(one: Opened): Opened
   return one;
 };
 
-const begin = async (more: Partial<AgentOptions> = {}): Promise<RunningAgent> => {
-  agent = await runAgent({
-    url: plane.url,
-    data,
-    name: 'lab-1',
-    token: 'let-me-in',
-    inventory: { cpu: 4, memory: 8 * GIB, disk: 10 * GIB, ioSlots: 4, applications: [], packages: [], gpus: [] },
-    probes: { python: false },
-    grace: 300,
-    ...more,
-  });
-  return agent;
-};
+const begin = async (more: Partial<AgentOptions> = {}): Promise<RunningAgent> => (agent = await world.begin(more));
 
 beforeEach(async () => {
-  plane = await RecordedControlPlane.start();
-  data = await mkdtemp(join(tmpdir(), 'escalon-agent-'));
+  world = await AgentWorld.start();
+  ({ plane, data } = world);
 });
 
 afterEach(async () => {
-  await agent?.stop();
+  await world.stop();
   agent = undefined;
-  await plane.down();
   for (const one of opened.splice(0).reverse()) await one.close();
-  await rm(data, { recursive: true, force: true });
 });
 
 const sh = (script: string): string[] => ['sh', '-c', script];
 
-/** A task that does `before`, waits for `go`, then does `after`. */
-const untilGo = (before: string, after: string): string[] =>
-  sh(`${before}; while [ ! -e '${join(data, 'go')}' ]; do sleep 0.02; done; ${after}`);
-
-const go = (): Promise<void> => writeFile(join(data, 'go'), '');
-
-const journalled = (executionId: string): Partial<JournalEntry> => {
-  const file = join(data, 'journal', `${executionId}.json`);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as JournalEntry) : {};
-};
-
-const runs = (marker: string): boolean =>
-  processTable().some(({ pid }) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(marker);
-    } catch {
-      return false;
-    }
-  });
+const untilGo = (before: string, after: string): string[] => world.untilGo(before, after);
+const go = (): Promise<void> => world.go();
+const journalled = (executionId: string): Partial<JournalEntry> => world.journalled(executionId);
+const runs = (marker: string): boolean => running(marker).length > 0;
 
 describe('an agent at work', () => {
   it('A-47 A-48 runs a task and reports its artifacts and consumption', async () => {
