@@ -1,9 +1,10 @@
 import { toInstant } from '#kernel';
-import type { Clock, Millis, Timers } from '#kernel';
+import type { Clock, Timers } from '#kernel';
 import { jobStream } from '#jobs';
 import type { JobCommand, JobState } from '#jobs';
 import { DEAD_LETTERS } from '../broker/delivery.js';
 import type { Evaluation } from '../broker/evaluation.js';
+import { GrowingWait } from '../growing-wait.js';
 import type { Commands, SchedulingLog, SchedulingObserver } from '../ports.js';
 import type { EvaluationOutcome, JobScheduler, SchedulerProvider } from '../worker/job-scheduler.js';
 import type { Passes } from './passes.js';
@@ -19,8 +20,6 @@ export interface DeadLetterParts {
 }
 
 const ACTOR = { actor: 'system:scheduler' };
-/** Waits between the tries to record one: 1, 2, 4 … 30 s. */
-const WAIT = { first: 1_000, most: 30_000 };
 /** Of a fault's message, in characters: an event is no place for a whole answer of some server. */
 const MOST_TOLD = 500;
 
@@ -31,9 +30,11 @@ const MOST_TOLD = 500;
 export class DeadLetters implements SchedulerProvider, JobScheduler {
   readonly types = [DEAD_LETTERS];
   private stopped = false;
-  private endWait: () => void = () => undefined;
+  private readonly pause: GrowingWait;
 
-  constructor(private readonly parts: DeadLetterParts) {}
+  constructor(private readonly parts: DeadLetterParts) {
+    this.pause = new GrowingWait(parts.timers);
+  }
 
   schedulerFor(): JobScheduler {
     return this;
@@ -44,7 +45,7 @@ export class DeadLetters implements SchedulerProvider, JobScheduler {
     const { id: evaluationId, jobId } = evaluation;
     const reason = passes.faultOf(evaluation).slice(0, MOST_TOLD);
     for (let failed = 0; !(await this.record(evaluation, reason)); failed += 1) {
-      await this.wait(Math.min(WAIT.most, WAIT.first * 2 ** failed));
+      await this.pause.after(failed);
       if (this.stopped) throw new Error('stopped before a dead letter could be recorded');
     }
     log.error({ jobId, evaluationId, reason }, 'an evaluation failed too often and is given up');
@@ -56,7 +57,7 @@ export class DeadLetters implements SchedulerProvider, JobScheduler {
   /** Ends a wait for the store. */
   stop(): void {
     this.stopped = true;
-    this.endWait();
+    this.pause.end();
   }
 
   /** What is refused is of a job that is no more. */
@@ -70,15 +71,5 @@ export class DeadLetters implements SchedulerProvider, JobScheduler {
       log.warn({ jobId, evaluationId, err: error }, 'a dead letter could not be recorded, it is tried again');
       return false;
     }
-  }
-
-  private wait(span: Millis): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.parts.timers.after(span, resolve);
-      this.endWait = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 }

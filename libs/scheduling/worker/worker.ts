@@ -1,6 +1,7 @@
 import type { Millis, Timer, Timers } from '#kernel';
 import type { Delivery } from '../broker/delivery.js';
 import type { EvaluationBroker } from '../broker/evaluation-broker.js';
+import { GrowingWait } from '../growing-wait.js';
 import type { SchedulingLog } from '../ports.js';
 import type { SchedulerProvider } from './job-scheduler.js';
 import type { WorkerFault } from './worker-fault.js';
@@ -23,9 +24,6 @@ export interface WorkerParts {
   };
 }
 
-/** Waits after dequeues that failed in a row: 1, 2, 4 … 30 s. */
-const FAULT_WAIT = { first: 1_000, most: 30_000 };
-
 /**
  * Takes one evaluation after the other from the broker and has it processed.
  *
@@ -38,9 +36,11 @@ export class Worker {
   private current: WorkerStatus = 'Initialized';
   private over: Promise<void> = Promise.resolve();
   private pass: Promise<void> | undefined;
-  private endPause: () => void = () => undefined;
+  private readonly pause: GrowingWait;
 
-  constructor(private readonly parts: WorkerParts) {}
+  constructor(private readonly parts: WorkerParts) {
+    this.pause = new GrowingWait(parts.timers);
+  }
 
   get status(): WorkerStatus {
     return this.current;
@@ -57,7 +57,7 @@ export class Worker {
   async stop(): Promise<void> {
     if (this.current === 'Initialized') this.current = 'Stopped';
     if (this.current === 'Starting' || this.current === 'Running') this.current = 'Stopping';
-    this.endPause();
+    this.pause.end();
     await this.over;
   }
 
@@ -81,7 +81,7 @@ export class Worker {
         if (!this.is('Running')) break;
         fault('dequeue');
         log.warn({ err: error }, 'no evaluation could be dequeued, it is tried again');
-        await this.pause(Math.min(FAULT_WAIT.most, FAULT_WAIT.first * 2 ** failed));
+        await this.pause.after(failed);
         failed += 1;
       }
     }
@@ -137,16 +137,6 @@ export class Worker {
       this.parts.fault(how, queue);
       this.parts.log.warn({ jobId, evaluationId: id, err: error }, `the broker refused the ${how} of an evaluation`);
     }
-  }
-
-  private pause(span: Millis): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.parts.timers.after(span, resolve);
-      this.endPause = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
   }
 
   private is(status: WorkerStatus): boolean {
