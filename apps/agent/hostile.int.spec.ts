@@ -156,7 +156,7 @@ describe('a user of their own for tasks', () => {
     if (!asRoot) return expect(world.begin({ taskUser: 'nobody' })).rejects.toThrow(/runs as root/);
     await world.begin({ taskUser: 'nobody' });
     const script = `
-      id -un; cat in; echo out > out; echo '0.5 half' > "$ESCALON_PROGRESS_FILE"; echo err > /dev/stderr
+      id -un; cat in; echo out > out; echo '0.5 half' > "$ESCALON_PROGRESS_FILE"; echo err >&2
       cat '${world.data}/identity.json' 2>/dev/null && echo read the token
       ls '${world.data}' 2>/dev/null && echo listed the data
       mv ../stdout ../gone 2>/dev/null && echo moved the log
