@@ -15,7 +15,7 @@ export interface Evaluation {
   readonly trigger: string;
   /** Goes ahead of a retry of the same job that is delayed. */
   readonly preempts: boolean;
-  /** When the job was submitted: its age in the queue. */
+  /** Since when it waits, which makes its age: the job's submission, or the end of the pass that this one goes on with. */
   readonly createdAt: Millis;
   readonly modifiedAt: Millis;
   /** Not to be delivered before. */
@@ -26,6 +26,8 @@ export interface EvaluationRequest {
   readonly id: string;
   readonly trigger: string;
   readonly at: Millis;
+  /** The job had a turn then and takes another one: whoever waited before it is next. */
+  readonly goesOnFrom?: Millis;
   readonly waitUntil?: Millis;
 }
 
@@ -38,8 +40,11 @@ const PREEMPTING: ReadonlySet<string> = new Set([
   'StoreReturned',
 ]);
 
-/** The only way to make one: project, type, priority and age are the job's, whoever asks. */
-export const evaluationOf = (job: ClusterJob, { id, trigger, at, waitUntil }: EvaluationRequest): Evaluation => ({
+/** The only way to make one: project, type, priority and, but for a further turn, age are the job's, whoever asks. */
+export const evaluationOf = (
+  job: ClusterJob,
+  { id, trigger, at, goesOnFrom, waitUntil }: EvaluationRequest,
+): Evaluation => ({
   id,
   jobId: job.id,
   project: job.project,
@@ -47,7 +52,7 @@ export const evaluationOf = (job: ClusterJob, { id, trigger, at, waitUntil }: Ev
   priority: job.priority,
   trigger,
   preempts: PREEMPTING.has(trigger),
-  createdAt: toMillis(job.submittedAt),
+  createdAt: goesOnFrom ?? toMillis(job.submittedAt),
   modifiedAt: at,
   ...(waitUntil === undefined ? {} : { waitUntil }),
 });

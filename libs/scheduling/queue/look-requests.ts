@@ -1,7 +1,7 @@
 import type { Clock, Ids, Millis } from '#kernel';
 import type { ClusterJob } from '#placement';
 import { evaluationOf } from '../broker/evaluation.js';
-import type { Evaluation } from '../broker/evaluation.js';
+import type { Evaluation, EvaluationRequest } from '../broker/evaluation.js';
 import type { EvaluationBroker } from '../broker/evaluation-broker.js';
 import type { ClusterView } from '../view/cluster-view.js';
 
@@ -40,15 +40,14 @@ export class LookRequests {
     if (!this.comesAnyway(evaluation, now)) this.asked.set(jobId, evaluation);
   }
 
-  /** Another look after this one, which is in flight. */
-  askAgain({ id, jobId, trigger }: Evaluation, moment?: Millis): void {
-    const { view, broker, clock } = this.parts;
-    const job = view.cluster.jobs.get(jobId);
-    const receipt = broker.receiptOf(id);
-    if (!job || receipt === undefined) return;
-    const at = clock.now();
-    const evaluation = evaluationOf(job, { id, trigger, at, ...(moment === undefined ? {} : { waitUntil: moment }) });
-    if (!this.comesAnyway(evaluation, at)) this.again.push({ evaluation, receipt });
+  /** Another look instead of this one, which is in flight and came to nothing: in the same turn, or at a moment. */
+  askAgain(evaluation: Evaluation, moment?: Millis): void {
+    this.repeat(evaluation, moment === undefined ? {} : { waitUntil: moment });
+  }
+
+  /** A further look after this one, which is in flight and was cut short by its size: behind whoever waits by now. */
+  askForMore(evaluation: Evaluation): void {
+    this.repeat(evaluation, { goesOnFrom: this.parts.clock.now() });
   }
 
   flush(): void {
@@ -56,6 +55,16 @@ export class LookRequests {
     const group = [...this.again.splice(0), ...[...this.asked.values()].map((evaluation) => ({ evaluation }))];
     this.asked.clear();
     this.parts.broker.enqueueAll(group);
+  }
+
+  private repeat({ id, jobId, trigger }: Evaluation, when: Pick<EvaluationRequest, 'waitUntil' | 'goesOnFrom'>): void {
+    const { view, broker, clock } = this.parts;
+    const job = view.cluster.jobs.get(jobId);
+    const receipt = broker.receiptOf(id);
+    if (!job || receipt === undefined) return;
+    const at = clock.now();
+    const evaluation = evaluationOf(job, { id, trigger, at, ...when });
+    if (!this.comesAnyway(evaluation, at)) this.again.push({ evaluation, receipt });
   }
 
   private comesAnyway(evaluation: Evaluation, now: Millis): boolean {

@@ -148,7 +148,8 @@ export class Passes implements SchedulerProvider {
   /** After a conflict the view has caught up with the winner, so the next look sees it. */
   private again(evaluation: Evaluation, because: 'more' | 'conflict'): void {
     const { looks, clock, view } = this.parts;
-    if (because === 'more' || !view.cluster.jobs.has(evaluation.jobId)) return looks.askAgain(evaluation);
+    if (!view.cluster.jobs.has(evaluation.jobId)) return;
+    if (because === 'more') return looks.askForMore(evaluation);
     const count = (this.conflicts.get(evaluation.jobId) ?? 0) + 1;
     this.conflicts.set(evaluation.jobId, count);
     looks.askAgain(evaluation, count % MOST_CONFLICTS === 0 ? clock.now() + STEP_BACK : undefined);

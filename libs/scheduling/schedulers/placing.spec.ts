@@ -140,6 +140,22 @@ describe('an evaluation', () => {
     for (const jobId of ['s1', 's2', 's3']) expect(order.indexOf(`job-${jobId}`)).toBeLessThan(25);
   });
 
+  it('S-06 a huge job keeps no later one of its own project waiting either: each pass is another turn', async () => {
+    const world = new SchedulingWorld({ options: { workers: 1 } });
+    await world.project();
+    await world.node('n1', { cpu: 1_000 });
+    await world.submit('huge', { ...CORE, count: 500 });
+    await world.time.advanceAsync(1_000);
+    for (const jobId of ['s1', 's2', 's3']) await world.submit(jobId, CORE);
+    await world.time.advanceAsync(1_000);
+    await world.looping();
+    await world.time.advanceAsync(5_000);
+    const order = world.memory.events.filter(({ type }) => type === 'ExecutionReserved').map(({ stream }) => stream);
+    expect(order).toHaveLength(503);
+    expect(order.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 'job-huge'));
+    for (const jobId of ['s1', 's2', 's3']) expect(order.indexOf(`job-${jobId}`)).toBeLessThan(45);
+  });
+
   it('S-09 gives the reservation to the node that ranks best, though another answers sooner', async () => {
     const slowTo = (node: string): MemoryFaults => ({
       append: (stream, events) =>
