@@ -1,7 +1,7 @@
 // `npm test`: everything that must hold before a change goes in, in one command that starts what it needs itself.
 // Checks of the source run two at a time, then the tests by size. Every check runs even when one before it failed, so that
 // one run names all that is wrong. The last line of a good run is `N passed, M failed`.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -32,16 +32,27 @@ const suites = [
   { name: 'e2e', projects: ['e2e'], flags: ['--runInBand'] },
 ];
 
+/** What takes longer hangs: it is ended, and what was running is printed. */
+const LONGEST_MINUTES = 30;
+
+const endHung = (name, child) => {
+  console.log(`${name} did not end within ${LONGEST_MINUTES} minutes; these are running:`);
+  spawnSync('ps', ['-eo', 'pid,ppid,etimes,args', '--sort=pid'], { stdio: 'inherit' });
+  child.kill('SIGKILL');
+};
+
 /** Runs one command; its output is printed whole when it ends, so that two at a time stay readable. */
 const run = ({ name, command: [program, ...args], live = false }) =>
   new Promise((resolve) => {
     const started = Date.now();
     const child = spawn(program, args, { stdio: live ? 'inherit' : ['ignore', 'pipe', 'pipe'] });
+    const bound = setTimeout(() => endHung(name, child), LONGEST_MINUTES * 60_000);
     const chunks = [];
     child.stdout?.on('data', (chunk) => chunks.push(chunk));
     child.stderr?.on('data', (chunk) => chunks.push(chunk));
     child.on('error', (error) => chunks.push(Buffer.from(String(error))));
     child.on('close', (code) => {
+      clearTimeout(bound);
       const ok = code === 0;
       const seconds = ((Date.now() - started) / 1000).toFixed(1);
       console.log(`${ok ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`);
