@@ -27,19 +27,34 @@ export class JobChanges {
   }
 
   /** Changes of one job, or of all that `visible` lets through, until the reader leaves. */
-  async *follow(jobId: string | undefined, visible: (jobId: string) => boolean): AsyncGenerator<JobChange> {
+  follow(jobId: string | undefined, visible: (jobId: string) => boolean): AsyncGenerator<JobChange> {
+    const left = new AbortController();
+    const wanted = (change: JobChange): boolean =>
+      (jobId === undefined || change.jobId === jobId) && visible(change.jobId);
+    const changes = this.changes(wanted, left.signal);
+    const end = changes.return.bind(changes);
+    // While it waits for a change it would hear of its end with the next one, which may never come.
+    changes.return = (value) => {
+      left.abort();
+      return end(value);
+    };
+    return changes;
+  }
+
+  private async *changes(wanted: (change: JobChange) => boolean, left: AbortSignal): AsyncGenerator<JobChange> {
     const waiting: JobChange[] = [];
     let wake: (() => void) | undefined;
+    left.addEventListener('abort', () => wake?.());
     const stop = this.view.listen((event) => {
       const change = changeOf(event);
-      if (!change || (jobId !== undefined && change.jobId !== jobId) || !visible(change.jobId)) return;
+      if (!change || !wanted(change)) return;
       waiting.push(change);
       if (waiting.length > MOST_WAITING) waiting.shift();
       wake?.();
     });
     this.readers += 1;
     try {
-      for (;;) {
+      while (!left.aborted) {
         const next = waiting.shift();
         if (next) yield next;
         else await new Promise<void>((resolve) => (wake = resolve));

@@ -6,6 +6,7 @@ import type { Clock } from '#kernel';
 import { CurrentCaller, Json, Roles, doneOrThrow, idempotencyKeyOf, parsed, readQuery } from '#platform/http';
 import type { Caller } from '#platform/http';
 import { CLOCK } from '#platform/ports';
+import type { ClusterJob } from '#placement';
 import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
@@ -201,13 +202,14 @@ export class JobsResolver {
   ): Promise<AsyncGenerator<JobChange>> {
     if (id !== undefined) await this.access.maySee(id, caller);
     const projects = this.access.visibleProjects(caller);
-    const known = new Map<string, string>();
+    const isMine = (job: ClusterJob): boolean => projects?.includes(job.project) ?? true;
+    // A job that ended has left the view, and its last movement must be told too.
+    const seen = new Set([...this.view.cluster.jobs.values()].filter(isMine).map((job) => job.id));
     return this.changes.follow(id, (jobId) => {
       if (!projects || id === jobId) return true;
-      const project = this.view.cluster.jobs.get(jobId)?.project ?? known.get(jobId) ?? '';
-      // A job that ended has left the view, and its last movement must be told too.
-      known.set(jobId, project);
-      return projects.includes(project);
+      const job = this.view.cluster.jobs.get(jobId);
+      if (job && isMine(job)) seen.add(jobId);
+      return seen.has(jobId);
     });
   }
 }
