@@ -22,4 +22,6 @@ export default {
     { ...base, displayName: 'e2e', testMatch: ['**/*.e2e.spec.ts'] },
   ],
   testTimeout: 120000,
+  // Files leave some of their modules behind in the process that runs them.
+  workerIdleMemoryLimit: '1GB',
 };

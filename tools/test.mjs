@@ -3,7 +3,7 @@
 // one run names all that is wrong. The last line of a good run is `N passed, M failed`.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -26,10 +26,13 @@ const checks = [
   { name: 'arch', command: ['depcruise', '--config', '.dependency-cruiser.cjs', 'apps', 'libs', 'test'] },
   { name: 'knip', command: ['knip', '--no-progress'] },
 ];
+/** On a small machine jest would take one, and then run all the files in its own process, which keeps what each has left. */
+const workers = Math.max(2, availableParallelism() - 1);
 const suites = [
-  { name: 'unit and int', projects: ['unit', 'int'], flags: [] },
-  // Whole processes, one file at a time: they share the machine's cores, and their deadlines are real.
-  { name: 'e2e', projects: ['e2e'], flags: ['--runInBand'] },
+  { name: 'unit and int', projects: ['unit', 'int'], flags: [`--maxWorkers=${workers}`] },
+  // Whole processes, one file at a time: they share the machine's cores, and their deadlines are real. A test that fails may
+  // leave some of them running, for which jest would wait.
+  { name: 'e2e', projects: ['e2e'], flags: ['--runInBand', '--forceExit'] },
 ];
 
 /** What takes longer hangs: it is ended, and what was running is printed. */
