@@ -83,8 +83,11 @@ const addWait = (job: Command, io: Io): void => {
   job
     .command('wait')
     .argument('<id...>', 'jobs')
-    .summary('wait for the end of jobs')
-    .description('Tells what happens to jobs until they end, failed or not; the exit code is the result.')
+    .summary('wait for the end of jobs, or until a service runs')
+    .description(
+      'Tells what happens to jobs until they end, failed or not; the exit code is the result. A service or daemon does not end ' +
+        'by itself: for one that runs, all of it, the code is 0. Code 5 when no node can ever run a job.',
+    )
     .addOption(timeout())
     .addHelpText('after', '\nExample:\n  escalon job wait 0198… --timeout 10m')
     .action(async (ids: string[], _flags, command: Command) =>

@@ -5,17 +5,17 @@ import { fold, toInstant } from '#kernel';
 import { projectInMemory, recordedLog } from '#read-store/testing';
 import { aContract, aDecision, aJobSpec } from '#testing';
 import { jobsProjection } from './index.js';
-import type { JobEvent } from '#jobs';
+import type { JobEvent, JobType } from '#jobs';
 import type { DecisionRow, ExecutionRow, JobRow, JobTimelineRow } from './index.js';
 
 const at = toInstant(1_764_000_000_000);
 const later = toInstant(1_764_000_060_000);
 
-const submitted = (count = 1): JobEvent => ({
+const submitted = (count = 1, type: JobType = 'batch'): JobEvent => ({
   type: 'JobSubmitted',
   data: {
     jobId: 'job-1',
-    spec: aJobSpec({ count, labels: { study: 'coral' } }),
+    spec: aJobSpec({ type, count, labels: { study: 'coral' } }),
     account: 'ana',
     institution: 'usp',
     evaluationId: 'evaluation-1',
@@ -60,6 +60,23 @@ const failed = (executionId = 'job-1.1'): JobEvent => ({
     artifacts: [],
     at: later,
   },
+});
+
+const targets = (added: readonly [number, string][], removed: readonly number[] = []): JobEvent => ({
+  type: 'TargetsChanged',
+  data: {
+    evaluationId: 'evaluation-1',
+    position: '1',
+    algorithm: '1',
+    added: added.map(([partition, nodeId]) => ({ partition, nodeId })),
+    removed,
+    at,
+  },
+});
+
+const givenUp = (partition: number): JobEvent => ({
+  type: 'PartitionFailed',
+  data: { partition, class: 'application', code: 'exit-code', message: 'exit code 3', at: later },
 });
 
 interface Rows {
@@ -153,6 +170,71 @@ describe('the jobs projection', () => {
     expect(second.jobs[0]).toMatchObject({ state: 'reserved', succeeded: 1, progress: 0.5 });
   });
 
+  it('S-04 an ops job has as many parts as it found nodes; those that are given up are told apart from those that succeeded', () => {
+    const onTwo = [
+      submitted(1, 'ops'),
+      targets([
+        [0, 'node-1'],
+        [1, 'node-2'],
+      ]),
+    ];
+    expect(rowsAfter(submitted(1, 'ops')).jobs[0]).toMatchObject({ state: 'queued', count: 0 });
+    expect(rowsAfter(...onTwo).jobs[0]).toMatchObject({ count: 2, failedPartitions: [] });
+    const both = [...onTwo, reserved('job-1.1', 0), reserved('job-1.2', 1), started('job-1.1'), started('job-1.2')];
+    expect(rowsAfter(...both).jobs[0]).toMatchObject({ state: 'running', liveRunning: 2 });
+    const [job] = rowsAfter(...both, failed('job-1.1'), givenUp(0), succeeded('job-1.2')).jobs;
+    expect(job).toMatchObject({ count: 2, succeeded: 1, failedPartitions: [0], liveRunning: 0, progress: 0.5 });
+    expect(job?.failure).toEqual({ class: 'application', code: 'exit-code', message: 'exit code 3' });
+  });
+
+  it('S-05 a daemon has as many parts as nodes match it now, and one that is back is given up no more', () => {
+    const onTwo = [
+      submitted(1, 'daemon'),
+      targets([
+        [0, 'node-1'],
+        [1, 'node-2'],
+      ]),
+    ];
+    const both = [...onTwo, reserved('job-1.1', 0), reserved('job-1.2', 1), started('job-1.1'), started('job-1.2')];
+    const cancelled: JobEvent = {
+      type: 'ExecutionCancelled',
+      data: { executionId: 'job-1.1', reason: 'it matches no more', at: later },
+    };
+    const left = [...both, failed('job-1.1'), givenUp(0), targets([], [0])];
+    expect(rowsAfter(...both, givenUp(0)).jobs[0]?.failedPartitions).toEqual([0]);
+    expect(rowsAfter(...left).jobs[0]).toMatchObject({
+      state: 'running',
+      count: 1,
+      failedPartitions: [],
+      liveRunning: 1,
+    });
+    expect(rowsAfter(...both, targets([], [0]), cancelled).jobs[0]).toMatchObject({ count: 1, liveRunning: 1 });
+    const back = rowsAfter(
+      ...left,
+      targets([
+        [0, 'node-1'],
+        [2, 'node-3'],
+      ]),
+    ).jobs[0];
+    expect(back).toMatchObject({ count: 3, failedPartitions: [], liveRunning: 1 });
+  });
+
+  it.each(['service', 'daemon'] as const)('S-03 S-05 what ends well of a %s is no progress: it goes on', (type) => {
+    const begun = [
+      submitted(2, type),
+      ...(type === 'daemon'
+        ? [
+            targets([
+              [0, 'node-1'],
+              [1, 'node-2'],
+            ]),
+          ]
+        : []),
+    ];
+    const rows = rowsAfter(...begun, reserved('job-1.1', 0), reserved('job-1.2', 1), started(), succeeded());
+    expect(rows.jobs[0]).toMatchObject({ count: 2, succeeded: 0, progress: 0, liveReserved: 1, liveRunning: 0 });
+  });
+
   it('leaves spec and decisions out of the timeline, which other tables hold', () => {
     const rows = rowsAfter(submitted(), { type: 'PlacementDecided', data: aDecision() });
     expect(rows.job_timeline[0]?.data).not.toHaveProperty('spec');
@@ -192,6 +274,9 @@ const anyEvent = (): fc.Arbitrary<JobEvent> => {
     plain('JobCancelRequested', { reason: 'enough', byUser: true }),
     plain('EvaluationFailed', { evaluationId: 'e', trigger: 'x', deliveries: 10, reason: 'away' }),
     plain('EvaluationsSuperseded', { by: 'e', evaluations: [{ evaluationId: 'f', trigger: 'x' }] }),
+    plain('PartitionFailed', { partition: 1, class: 'application', code: 'exit-code', message: 'exit code 3' }),
+    about('ExecutionStopRequested', { cause: 'no-longer-matches', reason: 'it matches no more' }),
+    about('ExecutionTimedOut', { limit: 60 }),
     plain('JobCompleted'),
     plain('JobFailed', { class: 'application', code: 'exit-code', message: 'exit code 3' }),
     plain('JobCancelled', { reason: 'enough' }),

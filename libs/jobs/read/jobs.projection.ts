@@ -79,7 +79,7 @@ const decisionRow = (recorded: RecordedEvent, { data }: PlacementDecided, jobId:
 /** Jobs, their executions, decisions and movements. */
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 3,
+  version: 4,
   prefixes: [JOB_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: jobsTable,

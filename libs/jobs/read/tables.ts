@@ -76,7 +76,8 @@ export const jobsTable: KeyedTable<JobRow> = {
     project: once(text),
     account: once(text),
     institution: once(text),
-    type: once(text),
+    /** The fold asks for it at every event, so it is not left unread as the others of the submission are. */
+    type: text,
     state: text,
     stateSince: instant,
     priority: integer,
