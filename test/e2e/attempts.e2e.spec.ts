@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  count,
+  enrolLabelled,
+  eventsOf,
+  eventually,
+  heldOn,
+  statesOf,
+  submitLabelled,
+  TestSystem,
+  violations,
+  wholeLog,
+} from '../system/index.js';
+import type { Assigned, ProtocolNode, RawEvent } from '../system/index.js';
+
+/** Seconds of silence until a node is offline, and from then until what it ran is lost. */
+const [OFFLINE, LOST] = [8, 4];
+
+/**
+ * What becomes of a job's tries when nodes fall silent, take long to stop, or are not there. Most of it is waiting for a lease
+ * to end, so the stories run side by side: each begins with the first test, which is there when its own has an end.
+ */
+describe('the attempts of a job', () => {
+  let system: TestSystem;
+  let stories: Record<keyof typeof told, Promise<void>>;
+  const beats: NodeJS.Timeout[] = [];
+
+  beforeAll(async () => {
+    const env = { ESCALON_OFFLINE_AFTER: String(OFFLINE), ESCALON_LOST_AFTER: String(LOST) };
+    system = await TestSystem.start({ env });
+    const begun = Object.entries(told).map(([name, tell]) => [name, tell()] as const);
+    for (const [, story] of begun) story.catch(() => undefined);
+    stories = Object.fromEntries(begun) as typeof stories;
+  });
+
+  afterAll(async () => {
+    for (const beat of beats) clearInterval(beat);
+    await system.stop();
+  });
+
+  /** One that says something every second from now on. */
+  const there = async (name: string, label: string): Promise<ProtocolNode> => {
+    const node = await enrolLabelled(system, name, label);
+    beats.push(setInterval(() => void node.heartbeat().catch(() => undefined), 1_000));
+    return node;
+  };
+  const submit = (label: string, change: object = {}): Promise<string> => submitLabelled(system, label, change);
+  const events = (jobId: string): Promise<RawEvent[]> => eventsOf(system.researcher(), jobId);
+  const job = (jobId: string): Promise<Record<string, unknown>> => system.researcher().get(`/jobs/${jobId}`);
+  const inState = (jobId: string, wanted: string): Promise<Record<string, unknown>> =>
+    eventually(
+      () => job(jobId),
+      ({ state }) => state === wanted,
+      90_000,
+    );
+  const reaches = (jobId: string, type: string, times = 1): Promise<RawEvent[]> =>
+    eventually(
+      () => events(jobId),
+      (all) => count(all, type) >= times,
+      90_000,
+    );
+  const started = async (node: ProtocolNode, jobId: string): Promise<Assigned> => {
+    const execution = await node.assigned(jobId);
+    await node.report('confirm', execution);
+    await node.report('start', execution);
+    return execution;
+  };
+  const partition = async (jobId: string) => statesOf(await events(jobId)).at(-1)?.partitions[0];
+  const broken = { class: 'infrastructure', code: 'sandbox' };
+
+  const told = {
+    late: async (): Promise<void> => {
+      const first = await enrolLabelled(system, 'late-1', 'late');
+      const jobId = await submit('late', { retry: { attempts: 2, interval: '1s' } });
+      const old = await started(first, jobId);
+      await reaches(jobId, 'JobRequeued');
+      // Nowhere to go for a while.
+      await eventually(
+        () => job(jobId),
+        ({ state, decisions }) => state === 'queued' && decisions === 2,
+      );
+      const lost = { class: 'node-lost', code: 'node-lost', message: expect.stringMatching(/^node late-1 was silent/) };
+      expect(await job(jobId)).toMatchObject({ failure: lost });
+      const second = await there('late-2', 'late');
+      const current = await started(second, jobId);
+      expect(current.attempt).toBe(2);
+
+      const before = { shown: await inState(jobId, 'running'), part: await partition(jobId) };
+      const report = { class: 'application', code: 'exit-code', exitCode: 3, message: 'exit code 3' };
+      const answer = await first.report('fail', old, report);
+      expect(answer).toMatchObject({ accepted: false, reason: 'EXECUTION_ENDED: lost' });
+      expect(await first.report('fail', old, report)).toEqual(answer);
+      const [stale, ...more] = (await events(jobId)).filter(({ type }) => type === 'LateResultRejected');
+      expect([stale?.data, more]).toMatchObject([{ executionId: old.executionId, report: 'fail' }, []]);
+      const { state, failure, attempt, nodeId } = before.shown;
+      expect(await job(jobId)).toMatchObject({ state, failure, attempt, nodeId });
+      expect([state, attempt, nodeId, before.part?.failures]).toEqual(['running', 2, 'late-2', 1]);
+      expect(await partition(jobId)).toEqual(before.part);
+
+      await second.report('fail', current, { ...broken, message: 'no CUDA driver' });
+      expect(await inState(jobId, 'failed')).toMatchObject({ failure: { ...broken, message: 'no CUDA driver' } });
+      expect(count(await events(jobId), 'ExecutionReserved', 'JobRequeued')).toBe(3);
+    },
+  };
+
+  it('S-08 R-05 attempt 1 on N1 is lost, attempt 2 runs on N2, N1 reports failure: attempt 2 is untouched, the report is stale, and the counter outlives a time without nodes', () =>
+    stories.late);
+
+  it('leaves a log in which everything ended once and was given back', async () => {
+    const names = ['late-1', 'late-2'];
+    const log = await eventually(
+      () => wholeLog(system.operator()),
+      (all) => names.every((name) => heldOn(all, name).length === 0),
+      60_000,
+    );
+    expect(violations(log)).toEqual([]);
+    expect(system.report()).not.toMatch(/"level":(50|60)|"level":"(error|fatal)"/);
+  });
+});
