@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   count,
@@ -15,6 +17,7 @@ import type { Assigned, ProtocolNode, RawEvent } from '../system/index.js';
 
 /** Seconds of silence until a node is offline, and from then until what it ran is lost. */
 const [OFFLINE, LOST] = [8, 4];
+const LEASE = (OFFLINE + LOST) * 1000;
 
 /**
  * What becomes of a job's tries when nodes fall silent, take long to stop, or are not there. Most of it is waiting for a lease
@@ -66,6 +69,13 @@ describe('the attempts of a job', () => {
     return execution;
   };
   const partition = async (jobId: string) => statesOf(await events(jobId)).at(-1)?.partitions[0];
+  const firstOf = (all: readonly RawEvent[], wanted: string) => all.find(({ type }) => type === wanted);
+  const at = ({ data }: RawEvent): number => Date.parse(String(data.at));
+  const drain = (name: string): Promise<unknown> => {
+    const deadline = new Date(Date.now() + 500).toISOString();
+    return system.operator().post(`/nodes/${name}/drain`, { reason: 'new disks', deadline });
+  };
+
   const broken = { class: 'infrastructure', code: 'sandbox' };
 
   const told = {
@@ -101,13 +111,60 @@ describe('the attempts of a job', () => {
       expect(await inState(jobId, 'failed')).toMatchObject({ failure: { ...broken, message: 'no CUDA driver' } });
       expect(count(await events(jobId), 'ExecutionReserved', 'JobRequeued')).toBe(3);
     },
+
+    /** Its lock is free when no process that got it is left, so a second holder would end with exit code 9. */
+    slowStop: async (): Promise<void> => {
+      const [lock, go] = [join(system.folder, 'exclusive'), join(system.folder, 'exclusive-go')];
+      const script = `trap '' TERM; until [ -e '${go}' ]; do sleep 0.1; done`;
+      const task = { command: ['flock', '-n', '-E', '9', lock, 'sh', '-c', script] };
+      const config = { labels: { test: 'slow' }, grace: '3s', probes: { python: false } };
+      await system.addAgent('slow-1', { config });
+      const jobId = await submit('slow', { task });
+      await reaches(jobId, 'ExecutionStarted');
+      await system.addAgent('slow-2', { config });
+      await drain('slow-1');
+      const all = await reaches(jobId, 'ExecutionStarted', 2);
+      const [asked, ended] = ['ExecutionStopRequested', 'ExecutionCancelled'].map((type) => firstOf(all, type));
+      expect(at(ended!) - at(asked!)).toBeGreaterThanOrEqual(2_500);
+      const reserved = all.filter(({ type }) => type === 'ExecutionReserved');
+      expect(reserved.map(({ data }) => [data.nodeId, data.attempt])).toEqual([
+        ['slow-1', 1],
+        ['slow-2', 1],
+      ]);
+      expect(Number(reserved[1]!.revision)).toBeGreaterThan(Number(ended!.revision));
+      await writeFile(go, '');
+      await inState(jobId, 'completed');
+    },
+
+    neverStops: async (): Promise<void> => {
+      const first = await enrolLabelled(system, 'mute-1', 'mute');
+      const jobId = await submit('mute', { retry: { attempts: 2, interval: '1s' } });
+      await started(first, jobId);
+      const second = await there('mute-2', 'mute');
+      const heard = Date.now();
+      await first.heartbeat();
+      await drain('mute-1');
+      await reaches(jobId, 'ExecutionStopRequested');
+      await second.succeed(await second.assigned(jobId));
+      const all = await reaches(jobId, 'JobCompleted');
+      const lost = firstOf(all, 'ExecutionLost')!;
+      expect(at(lost) - heard).toBeGreaterThanOrEqual(LEASE - 1_000);
+      const [, next] = all.filter(({ type }) => type === 'ExecutionReserved');
+      expect(Number(next!.revision)).toBeGreaterThan(Number(lost.revision));
+    },
   };
 
   it('S-08 R-05 attempt 1 on N1 is lost, attempt 2 runs on N2, N1 reports failure: attempt 2 is untouched, the report is stale, and the counter outlives a time without nodes', () =>
     stories.late);
 
+  it('S-07 R-04 an exclusive job whose stop takes long: the next attempt starts only when the end is confirmed', () =>
+    stories.slowStop);
+
+  it('S-08 an exclusive job whose stop is never confirmed: the next attempt starts only when the lease is over', () =>
+    stories.neverStops);
+
   it('leaves a log in which everything ended once and was given back', async () => {
-    const names = ['late-1', 'late-2'];
+    const names = ['late-1', 'late-2', 'slow-1', 'slow-2', 'mute-1', 'mute-2'];
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
