@@ -152,6 +152,48 @@ describe('the attempts of a job', () => {
       const [, next] = all.filter(({ type }) => type === 'ExecutionReserved');
       expect(Number(next!.revision)).toBeGreaterThan(Number(lost.revision));
     },
+
+    ownReason: async (): Promise<void> => {
+      const node = await there('own-1', 'own');
+      const fails = { class: 'application', code: 'exit-code', exitCode: 3 };
+      const retry = { attempts: 2, interval: '1s', backoff: 'constant', on: ['application'] };
+      const jobId = await submit('own', { retry });
+      const first = await started(node, jobId);
+      await system.operator().post('/nodes/own-1/cordon', { reason: 'new disks' });
+      await node.report('fail', first, { ...fails, message: 'exit code 3: no such column' });
+      const waits = await eventually(
+        () => job(jobId),
+        ({ reason }) => String(reason).includes('cordoned'),
+      );
+      expect(waits).toMatchObject({ state: 'queued', failure: { message: 'exit code 3: no such column' } });
+      await system.operator().post('/nodes/own-1/uncordon');
+      await node.report('fail', await started(node, jobId), { ...fails, message: 'exit code 3: as before' });
+      expect(await inState(jobId, 'failed')).toMatchObject({
+        failure: { class: 'application', code: 'exit-code', message: 'exit code 3: as before' },
+        reason: 'exit code 3: as before',
+      });
+      expect(count(await events(jobId), 'ExecutionReserved')).toBe(2);
+
+      const without = await submit('own', { retry, timeouts: { queue: '1s' } });
+      const last = await started(node, without);
+      await system.operator().post('/nodes/own-1/cordon', { reason: 'new disks' });
+      await node.report('fail', last, { ...fails, message: 'exit code 3: no such column' });
+      expect(await inState(without, 'failed')).toMatchObject({
+        reason:
+          'timed out after 1 s in the queue; the last error of a run was application: exit code 3: no such column',
+      });
+    },
+
+    permanent: async (): Promise<void> => {
+      const node = await there('permanent-1', 'permanent');
+      for (const kind of ['application', 'input', 'policy', 'timeout', 'resource']) {
+        const jobId = await submit('permanent', { retry: { attempts: 3, interval: '1s' } });
+        const failure = { class: kind, code: 'x', message: `for good: ${kind}` };
+        await node.report('fail', await started(node, jobId), failure);
+        expect(await inState(jobId, 'failed')).toMatchObject({ failure, reason: failure.message });
+        expect(count(await events(jobId), 'ExecutionReserved', 'JobRequeued')).toBe(1);
+      }
+    },
   };
 
   it('S-08 R-05 attempt 1 on N1 is lost, attempt 2 runs on N2, N1 reports failure: attempt 2 is untouched, the report is stale, and the counter outlives a time without nodes', () =>
@@ -163,8 +205,13 @@ describe('the attempts of a job', () => {
   it('S-08 an exclusive job whose stop is never confirmed: the next attempt starts only when the lease is over', () =>
     stories.neverStops);
 
+  it('R-05 a job failing for its own reason: attempts within the limit, failed, last error shown, never replaced by a want of nodes', () =>
+    stories.ownReason);
+
+  it('R-03 a permanent class: one attempt', () => stories.permanent);
+
   it('leaves a log in which everything ended once and was given back', async () => {
-    const names = ['late-1', 'late-2', 'slow-1', 'slow-2', 'mute-1', 'mute-2'];
+    const names = ['late-1', 'late-2', 'slow-1', 'slow-2', 'mute-1', 'mute-2', 'own-1', 'permanent-1'];
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
