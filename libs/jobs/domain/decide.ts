@@ -16,7 +16,7 @@ import type {
   StopExecution,
   SubmitJob,
 } from './commands.js';
-import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions } from './ends.js';
+import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions, missedEnd } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent, PartitionFailed } from './events.js';
 import { hasTargets } from './job-spec.js';
@@ -49,6 +49,8 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return timeOut(command.at, job);
     case 'TimeOutExecution':
       return timeOutRun(command, job, strategies);
+    case 'EndIfOver':
+      return accept(...missedEnd(job, command.at));
     case 'ChangeTargets':
       return changeTargets(command, job);
     case 'FailPartition':
