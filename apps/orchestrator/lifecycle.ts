@@ -192,9 +192,9 @@ export class Lifecycle {
 
   private async startLoop(): Promise<void> {
     const { view, jobs, nodes, clock, timers, ids, log, config } = this.parts;
-    const { offlineAfter, lostAfter, runGrace, aging, workers } = config;
+    const { offlineAfter, lostAfter, runGrace, sweepInterval, aging, workers } = config;
     const spans = { offlineAfter: offlineAfter * 1000, lostAfter: lostAfter * 1000, runGrace: runGrace * 1000 };
-    const options = { ...spans, aging: aging * 1000, workers };
+    const options = { ...spans, sweepInterval: sweepInterval * 1000, aging: aging * 1000, workers };
     const shared = { view, jobs, nodes, clock, timers, random: systemRandom, ids, log, options };
     this.loop = new ControlLoop({ ...shared, presence: this.presence, observer: this.observer() });
     await this.loop.start();

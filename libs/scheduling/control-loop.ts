@@ -12,6 +12,7 @@ import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptio
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
 import { DrainDeadlines } from './reactors/drain-deadlines.js';
 import { MaintenanceStarts } from './reactors/maintenance-starts.js';
+import { MissedEnds } from './reactors/missed-ends.js';
 import { JobTimeouts } from './reactors/job-timeouts.js';
 import { PresenceMonitor } from './reactors/presence-monitor.js';
 import { ReservationTimers } from './reactors/reservation-timers.js';
@@ -38,8 +39,8 @@ export interface ControlLoopParts {
 /**
  * The scheduler's role in one process: the loops that act on a view of the cluster.
  *
- * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, maintenance, releases and the scheduler, each of
- * which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
+ * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, maintenance, missed ends, releases and the scheduler, each
+ * of which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
  * cost each other conflicts. `stop` lets what is under way finish.
  */
 export class ControlLoop {
@@ -49,6 +50,7 @@ export class ControlLoop {
   private readonly timeouts: JobTimeouts;
   private readonly drains: DrainDeadlines;
   private readonly maintenance: MaintenanceStarts;
+  private readonly missedEnds: MissedEnds;
   private readonly presence: PresenceMonitor;
   private readonly spans: JobSpans;
   private readonly view: ClusterView;
@@ -71,6 +73,7 @@ export class ControlLoop {
     this.timeouts = new JobTimeouts(shared);
     this.drains = new DrainDeadlines(shared);
     this.maintenance = new MaintenanceStarts(shared);
+    this.missedEnds = new MissedEnds(shared);
     this.presence = new PresenceMonitor(shared);
     this.spans = new JobSpans(shared);
   }
@@ -85,6 +88,7 @@ export class ControlLoop {
     this.timeouts.start();
     this.drains.start();
     this.maintenance.start();
+    this.missedEnds.start();
     this.releaser.start();
     this.scheduler.start();
   }
@@ -98,6 +102,7 @@ export class ControlLoop {
     this.timeouts.stop();
     this.drains.stop();
     this.maintenance.stop();
+    this.missedEnds.stop();
     await this.presence.stop();
     await this.releaser.stop();
   }

@@ -28,6 +28,7 @@ describe('the configuration', () => {
       runGrace: 30,
       retries: true,
       aging: 1_800,
+      sweepInterval: 300,
       schedulerLock: true,
       snapshotEvery: 50_000,
     });
@@ -43,6 +44,7 @@ describe('the configuration', () => {
       LOG_LEVEL: 'loud',
       ESCALON_LOST_AFTER: 'soon',
       ESCALON_AGING: '-1',
+      ESCALON_SWEEP_INTERVAL: '0',
       ESCALON_WORKERS: '0',
     });
     const names = [
@@ -54,6 +56,7 @@ describe('the configuration', () => {
       'LOG_LEVEL',
       'ESCALON_LOST_AFTER',
       'ESCALON_AGING',
+      'ESCALON_SWEEP_INTERVAL',
       'ESCALON_WORKERS',
     ];
     for (const name of names) expect(mistakes.some((mistake) => mistake.includes(name))).toBe(true);

@@ -34,6 +34,8 @@ export interface Config {
   readonly runGrace: number;
   /** Seconds of waiting that are worth a point of priority; 0 for none, so that urgent work may starve the rest. */
   readonly aging: number;
+  /** Seconds from one look at all that waits, or should be over, to the next. */
+  readonly sweepInterval: number;
   /** Evaluations under way at once. */
   readonly workers: number;
   /** False: what fails is not tried again, whatever its job asks for. */
@@ -75,6 +77,7 @@ export const readConfig = (env: Environment): Config => {
     retries: reader.choice('ESCALON_RETRIES', 'on', ['on', 'off']) === 'on',
     runGrace: reader.number('ESCALON_RUN_GRACE', 30, 0, 86_400),
     aging: reader.number('ESCALON_AGING', 1_800, 0, 31_536_000),
+    sweepInterval: reader.number('ESCALON_SWEEP_INTERVAL', 300, 1, 86_400),
     workers: reader.whole('ESCALON_WORKERS', WORKERS_PER_CORE * availableParallelism(), 1, 10_000),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
     subscribers: subscribersOf(env, mistakes),

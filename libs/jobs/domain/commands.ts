@@ -14,6 +14,7 @@ export type JobCommand =
   | FailJob
   | TimeOutJob
   | TimeOutExecution
+  | EndIfOver
   | ChangeTargets
   | RecordPlan
   | LeaveOutNode
@@ -78,6 +79,15 @@ export interface FailJob {
 /** Ends the job when it has waited, or taken, longer than it may (`timeouts.queue`, `timeouts.total`). */
 export interface TimeOutJob {
   readonly type: 'TimeOutJob';
+  readonly at: Instant;
+}
+
+/**
+ * Ends the job when nothing of it is left to do and its end is not recorded. That comes with the end of its last execution, so
+ * this is for histories in which it was lost.
+ */
+export interface EndIfOver {
+  readonly type: 'EndIfOver';
   readonly at: Instant;
 }
 

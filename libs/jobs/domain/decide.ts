@@ -16,10 +16,11 @@ import type {
   StopExecution,
   SubmitJob,
 } from './commands.js';
-import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions } from './ends.js';
+import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions, missedEnd } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent, PartitionFailed } from './events.js';
 import { hasTargets } from './job-spec.js';
+import { firstThatFailed, withLastError } from './last-error.js';
 import { decisionsOf, isRecorded } from './plan.js';
 import { EXCLUDED_SECONDS, JOB_POLICY } from './retry.js';
 import type { RetryStrategy } from './retry.js';
@@ -48,6 +49,8 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return timeOut(command.at, job);
     case 'TimeOutExecution':
       return timeOutRun(command, job, strategies);
+    case 'EndIfOver':
+      return accept(...missedEnd(job, command.at));
     case 'ChangeTargets':
       return changeTargets(command, job);
     case 'FailPartition':
@@ -160,11 +163,12 @@ const timeOut = (at: Instant, job: JobState): Decided<JobEvent> => {
   if (ending && tooLong.length > 0) {
     const failed = tooLong.map((partition): PartitionFailed => ({
       type: 'PartitionFailed',
-      data: { partition, ...ending, at },
+      data: { partition, ...withLastError(ending, job.partitions[partition] ?? {}), at },
     }));
     return accept(...giveUpPartitions(job, failed));
   }
-  return ending ? fail({ type: 'FailJob', ...ending, at }, job) : accept();
+  if (!ending) return accept();
+  return fail({ type: 'FailJob', ...withLastError(ending, firstThatFailed(job.partitions)), at }, job);
 };
 
 /** Whole, or not at all: what is decided, the targets, what is stopped, the end. What is recorded already is no mistake. */

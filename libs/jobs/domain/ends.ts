@@ -60,6 +60,13 @@ export const afterSucceeded = (job: JobState, execution: Execution, data: Execut
   return leaving ? [] : [afterEnded(job.spec, execution, data.exitCode, data.at)];
 };
 
+/** What should have followed the last end of an execution of the job: its own end, where that is not recorded. */
+export const missedEnd = (job: JobState, at: Instant): JobEvent[] => {
+  if (job.ended || liveExecutions(job).length > 0) return [];
+  if (job.cancelRequested !== undefined) return [{ type: 'JobCancelled', data: { reason: job.cancelRequested, at } }];
+  return job.partitions.length === 0 ? [] : endIfOver(job, [], at);
+};
+
 const onward = (job: JobState, execution: Execution, next: Onward): JobEvent[] => {
   switch (next.type) {
     case 'JobRequeued':

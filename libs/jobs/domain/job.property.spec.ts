@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { fold } from '#kernel';
+import { accept, fold } from '#kernel';
 import { aConsumption, aDecision, aJobSpec, aPlacement, aPlan, aReport, aSubmission, second } from '#testing';
 import type { JobCommand, ReportExecution } from './commands.js';
 import { jobDecider } from './decide.js';
@@ -296,6 +296,13 @@ describe('whatever happens to a job', () => {
       const partitions = won.map((id) => state.executions[id]!.partition);
       expect(new Set(partitions).size).toBe(partitions.length);
       if (state.ended === 'completed') expect(partitions).toHaveLength(state.partitions.length);
+    });
+  });
+
+  it('P-02 its end is stored with what ends it: none is ever missing', () => {
+    holds(({ taken }) => {
+      for (const { after } of taken.filter(({ after }) => after.exists))
+        expect(jobDecider.decide({ type: 'EndIfOver', at: second(1e6) }, after)).toEqual(accept());
     });
   });
 

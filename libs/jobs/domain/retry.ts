@@ -3,6 +3,7 @@ import type { Instant } from '#kernel';
 import type { JobFailed, JobRequeued, PartitionFailed } from './events.js';
 import { hasTargets, isEndless } from './job-spec.js';
 import type { JobSpec, JobType, RetryPolicy } from './job-spec.js';
+import { withLastError } from './last-error.js';
 import { isShortage, memoryAfter } from './memory-retry.js';
 import type { Ending, Execution, Partition } from './state.js';
 import { secondsRun } from './timeouts.js';
@@ -146,10 +147,9 @@ export const afterReturn = (
 ): Onward => {
   if (spec.type === 'ops' && ending.class === 'node-lost') return givenUp(spec, execution.partition, ending, at);
   if (spec.type !== 'daemon' && partition.returned + 1 >= MOST_RETURNS) {
-    const { lastError } = partition;
-    const real = lastError ? `; the last error of a run was ${lastError.class}: ${lastError.message}` : '';
-    const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}${real}`;
-    return givenUp(spec, execution.partition, { class: ending.class, code: 'placement-tries', message }, at);
+    const message = `${String(MOST_RETURNS)} reservations came back unused, the last one: ${ending.message}`;
+    const end = withLastError({ class: ending.class, code: 'placement-tries', message }, partition);
+    return givenUp(spec, execution.partition, end, at);
   }
   const exclude = { nodeId: execution.nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
   const { partition: index } = execution;

@@ -66,6 +66,18 @@ describe('S-10 the time in the queue', () => {
     failed.when(timeOut(25)).thenTypes('JobFailed');
   });
 
+  it('R-05 the last real error stays visible when nodes run out', () => {
+    const broken = aFailure(1, 5, { message: 'no CUDA driver' });
+    const failed = spec.after(bounded({ queue: 10 }), aPlacement(1, 1), start(2), broken);
+    expect(failed.when(timeOut(25)).state.ending).toEqual({
+      class: 'timeout',
+      code: 'queue-timeout',
+      message: 'timed out after 10 s in the queue; the last error of a run was infrastructure: no CUDA driver',
+    });
+    const whole = spec.after(bounded({ total: 10 }), aPlacement(1, 1), start(2), broken);
+    expect(whole.when(timeOut(10)).state.ending?.message).toMatch(/since its submission; .* no CUDA driver$/);
+  });
+
   it('stands still while the job is held, and begins again with it', () => {
     const held = spec.after(bounded({ queue: 10 }), pause(9));
     held.when(timeOut(3600)).then();
