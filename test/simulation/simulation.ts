@@ -28,6 +28,8 @@ export const DEFAULTS = { agents: 20, jobs: 500, storm: 600_000 };
 /** The longest virtual time after the storm in which all must come to rest. */
 const REST_WITHIN: Millis = 2 * 3_600_000;
 const LOOK_EVERY: Millis = 30_000;
+/** What is endless is in its place in this virtual time after the storm, or its users end it all the same. */
+const RETIRED_AFTER: Millis = 20 * 60_000;
 
 const RATES: FaultRates = {
   delayRequest: 0.01,
@@ -59,7 +61,8 @@ interface Seat {
  *
  * Modes. *Storm*: jobs arrive, messages and answers get lost, machines and control planes come and go. *Calm*: nothing new
  * goes wrong, what was cut or cordoned is healed, and time runs on until all that ends is at rest and all that is endless is
- * in its place; then that is ended, and time runs on until it is at rest too, or for two hours at most.
+ * in its place, which it may keep what ends from for ever, so for twenty minutes at most; then that is ended, and time runs on
+ * until it is at rest too, or for two hours at most.
  */
 export class Simulation {
   readonly time = new FakeTime(START_OF_TIME);
@@ -101,13 +104,14 @@ export class Simulation {
     await this.time.advanceAsync(this.options.storm);
     this.heal();
     const end = this.time.now() + REST_WITHIN;
+    const retireAt = this.time.now() + RETIRED_AFTER;
     while (this.time.now() < end) {
       await this.time.advanceAsync(LOOK_EVERY);
       if (this.settledIn()) {
         this.observed.lookForOverlooked();
         this.observed.lookForUndrained(this.time.now() - LOOK_EVERY);
       }
-      if (!this.retired && this.inPlace()) this.retire();
+      if (!this.retired && (this.inPlace() || this.time.now() >= retireAt)) this.retire();
       else if (this.retired && this.atRest()) return true;
     }
     return false;
@@ -175,7 +179,7 @@ export class Simulation {
       fault: (who, error) => this.observed.wrong(`${who} could not apply an event: ${String(error.stack)}`),
     };
     const faults = this.faultsOf(seat, this.chance.of(`faults-${name}-${String(seat.life)}`));
-    seat.current = new ControlPlane(name, around, faults, seat);
+    seat.current = new ControlPlane(name, around, faults, { ...seat, many: this.options.jobs > 100 });
     this.observed.opened(seat.process, seat.life, seat.clockOffset);
     if (this.storeAwayUntil > this.time.now()) seat.current.store.cutOff(this.storeAwayUntil - this.time.now());
     void seat.current.start();

@@ -5,6 +5,7 @@ import { AssignmentBoard } from '../view/assignment-board.js';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 import type { WorldOptions } from '../testing/scheduling-world.js';
 import { JobTimeouts } from './job-timeouts.js';
+import type { JobTimeoutsParts } from './job-timeouts.js';
 
 const GRACE = 5_000;
 const MARGIN = 700;
@@ -114,6 +115,23 @@ describe('the timeouts of jobs', () => {
     await world.time.advanceAsync(60_000);
     expect([overruns(world), failures(world)]).toEqual([0, 1]);
     expect(world.events('job-j1', 'ExecutionFailed')[0]?.metadata.actor).toBe('test');
+  });
+
+  it('S-10 asks once about a run that its user gave up, however long its node takes to end it', async () => {
+    const world = await worldOf();
+    const { view, clock, timers, log, observer, options } = world;
+    let asked = 0;
+    const jobs: JobTimeoutsParts['jobs'] = {
+      // One that asks again and again at the same moment is left without an answer, or it never came to an end.
+      handle: (...command) => ((asked += 1) > 5 ? new Promise(() => undefined) : world.jobs.handle(...command)),
+    };
+    new JobTimeouts({ view, jobs, clock, timers, log, observer, options }).start();
+    await world.submit('j1', { timeouts: { confirm: 15, run: 10 } });
+    await world.job('j1', aPlacement(1, 0, { jobId: 'j1', nodeId: 'n1' }));
+    await world.report('j1.1', 'start');
+    await world.job('j1', { type: 'CancelJob', reason: 'not needed', byUser: true, at: world.now() });
+    await world.time.advanceAsync(3_600_000);
+    expect([asked, overruns(world)]).toEqual([1, 0]);
   });
 
   it('S-10 after a restart the bounds are the same, from the log alone', async () => {

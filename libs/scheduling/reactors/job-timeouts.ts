@@ -1,5 +1,5 @@
 import { toInstant, toMillis } from '#kernel';
-import type { Clock, Millis, Timers } from '#kernel';
+import type { Clock, Instant, Millis, Timers } from '#kernel';
 import type { Handled, RecordedEvent } from '#event-store';
 import { JOB_STREAM_PREFIX, jobIdOfExecution, jobStream, nextTimeout, runDeadline } from '#jobs';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
@@ -170,8 +170,7 @@ export class JobTimeouts {
       this.ofRuns.by(executionId, clock.now() + AGAIN);
       return;
     }
-    const execution = state?.executions[executionId];
-    const next = execution && state.spec && !state.ended ? runDeadline(state.spec, execution, grace) : undefined;
+    const next = state && nextRunDeadline(state, executionId, grace);
     if (next !== undefined) this.ofRuns.by(executionId, toMillis(next));
   }
 
@@ -189,3 +188,10 @@ export class JobTimeouts {
     }
   }
 }
+
+/** A run that its job or its user gave up has no deadline any more, however long its node takes to end it. */
+const nextRunDeadline = (job: JobState, executionId: string, grace: number): Instant | undefined => {
+  const execution = job.executions[executionId];
+  const over = job.ended !== undefined || job.cancelRequested !== undefined;
+  return execution && job.spec && !over ? runDeadline(job.spec, execution, grace) : undefined;
+};
