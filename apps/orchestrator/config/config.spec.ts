@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigInvalid, readConfig } from './config.js';
 
@@ -75,5 +76,23 @@ describe('the configuration', () => {
     expect(mistakesOf({ ESCALON_SECRET_FILE: '/nowhere/secret' })).toEqual([
       expect.stringContaining('/nowhere/secret'),
     ]);
+  });
+
+  /** Every row of the page: variable and default. */
+  const page = readFileSync('docs/reference/configuration.md', 'utf8');
+  const rows = [...page.matchAll(/^\| `([A-Z_]+)`[ ¹]*\| (.*?) +\|/gm)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]);
+
+  it('is all on its page, with its defaults', () => {
+    const source = readFileSync('apps/orchestrator/config/config.ts', 'utf8');
+    const read = new Set(
+      [...source.matchAll(/'([A-Z_]+)'|env\.([A-Z_]+)/g)].map(([, first, second]) => first ?? second),
+    );
+    expect(rows.map(([name]) => name).toSorted()).toEqual([...read].toSorted());
+    const said = rows.filter(([, value]) => value !== '' && !value!.includes(' '));
+    expect(readConfig({ ...GOOD, ...Object.fromEntries(said) })).toEqual(readConfig(GOOD));
+    expect(said.length).toBeGreaterThan(10);
   });
 });

@@ -1,5 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
+import { nestedField, rulesOf } from '#platform/validation';
+import type { InputClass } from '#platform/validation';
+import { parse } from 'yaml';
+import { JobSpecDto } from './dto/job-spec.dto.js';
 import { parseJobSpec } from './job-file.js';
 
 const MIB = 1024 * 1024;
@@ -443,5 +448,28 @@ describe('a job file that is wrong', () => {
     expect(parsed).toMatchObject({ ok: false });
     expect(parsed.ok ? [] : parsed.errors).toHaveLength(100);
     expect(message({ ...minimal, outputs: Array.from({ length: 150 }, () => '') })).toContain('has 51 more mistakes');
+  });
+});
+
+describe('docs/reference/job-file.md', () => {
+  const page = readFileSync('docs/reference/job-file.md', 'utf8');
+
+  const fieldsOf = (type: InputClass, before = ''): string[] => {
+    const names = [...new Set(rulesOf(type).map(([name]) => name))];
+    return names.flatMap((name) => {
+      const nested = nestedField(type, name)?.type();
+      return [before + name, ...(nested ? fieldsOf(nested, `${before}${name}.`) : [])];
+    });
+  };
+
+  it('has a row for each field, and no other', () => {
+    const rows = [...page.matchAll(/^\| `([A-Za-z0-9.]+)` /gm)].map(([, name = '']) => name);
+    expect(rows.toSorted()).toEqual(fieldsOf(JobSpecDto).toSorted());
+  });
+
+  it('begins with a file that is taken, without a warning', () => {
+    const [, example = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+    expect(warnings(parse(example))).toEqual([]);
+    expect(Object.keys(spec(parse(example)))).toEqual(expect.arrayContaining(['batch', 'budget', 'weights']));
   });
 });

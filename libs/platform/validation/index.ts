@@ -1,4 +1,4 @@
-export { Nested, NestedList, Optional, Required } from './decorators.js';
+export { Nested, nestedField, NestedList, Optional, Required, rulesOf } from './decorators.js';
 export type { InputClass, NestedOptions } from './decorators.js';
 export { instantOf, instantRule } from './instants.js';
 export { bytesIfValid, bytesOf, duration, secondsIfValid, secondsOf, size } from './measures.js';
