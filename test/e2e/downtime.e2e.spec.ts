@@ -8,6 +8,7 @@ import { jobDecider } from '#jobs';
 import type { JobCommand, JobEvent, JobState } from '#jobs';
 import { systemClock, systemIds, systemRandom, systemTimers, toInstant } from '#kernel';
 import {
+  consumption,
   count,
   enrolLabelled,
   eventsOf,
@@ -22,6 +23,8 @@ import type { ManagedProcess, ProtocolNode, RawEvent } from '../system/index.js'
 
 /** Seconds of silence until a node is offline, and from then until what it ran is lost. */
 const [OFFLINE, LOST] = [8, 4];
+/** Seconds from one look at all that waits, or should be over, to the next. */
+const SWEEP = 5;
 const LARGE = { cpu: 64, memory: 64 * 1024 ** 3 };
 
 /** One absence of the control plane, longer than a lease, and what it finds when it is back. */
@@ -32,38 +35,23 @@ describe('a control plane that was away', () => {
   let orchestrator: ManagedProcess;
   let over = false;
   const working: Promise<unknown>[] = [];
-  const jobs: { finishing: string; queued: string[]; delayed: string[] } = {
-    finishing: '',
-    queued: [],
-    delayed: [],
-  };
+  const jobs: { finishing: string; queued: string[]; delayed: string[] } = { finishing: '', queued: [], delayed: [] };
 
   beforeAll(async () => {
     const env = {
       ESCALON_OFFLINE_AFTER: String(OFFLINE),
       ESCALON_LOST_AFTER: String(LOST),
+      ESCALON_SWEEP_INTERVAL: String(SWEEP),
     };
     system = await TestSystem.start({ env });
     orchestrator = system.orchestrators[0]!;
-    const ports = {
-      clock: systemClock,
-      timers: systemTimers,
-      random: systemRandom,
-    };
-    store = connectEventStore({
-      connectionString: system.eventStoreUrl,
-      ...ports,
-    });
+    const ports = { clock: systemClock, timers: systemTimers, random: systemRandom };
+    store = connectEventStore({ connectionString: system.eventStoreUrl, ...ports });
     commands = new CommandHandler(jobDecider, store, systemIds);
-    await system.addAgent('lab-a', {
-      config: { labels: { test: 'lab' }, probes: { python: false } },
-    });
+    await system.addAgent('lab-a', { config: { labels: { test: 'lab' }, probes: { python: false } } });
     const [go, done] = [join(system.folder, 'go'), join(system.folder, 'done')];
     jobs.queued = await Promise.all(Array.from({ length: 50 }, () => submit('queued')));
-    jobs.finishing = await submit('lab', {
-      task: untilGo(go, done),
-      outputs: ['r'],
-    });
+    jobs.finishing = await submit('lab', { task: untilGo(go, done), outputs: ['r'] });
     await reaches(jobs.finishing, 'ExecutionStarted');
     jobs.delayed = await delayed(5);
     await orchestrator.kill('SIGKILL');
@@ -124,11 +112,7 @@ describe('a control plane that was away', () => {
     for (const id of ids) {
       const execution = await node.assigned(id);
       await node.report('start', execution);
-      await node.report('fail', execution, {
-        class: 'infrastructure',
-        code: 'sandbox',
-        message: 'no CUDA driver',
-      });
+      await node.report('fail', execution, { class: 'infrastructure', code: 'sandbox', message: 'no CUDA driver' });
     }
     return ids;
   };
@@ -167,10 +151,7 @@ describe('a control plane that was away', () => {
     const submitted = Promise.all(Array.from({ length: 20 }, () => submit('passes', spec)));
     await claimed;
     const raised: string[] = [];
-    for await (const { type, stream } of store.readAll({
-      after: before,
-      filter: { streamPrefixes: ['job-'] },
-    })) {
+    for await (const { type, stream } of store.readAll({ after: before, filter: { streamPrefixes: ['job-'] } })) {
       if (type !== 'JobSubmitted') continue;
       const { state } = await commands.load(stream);
       if (state.reservations > 0) continue;
@@ -214,14 +195,31 @@ describe('a control plane that was away', () => {
       }
     }
     expect(overtaken).not.toEqual([]);
-    for (const id of all)
-      expect(await system.researcher().get(`/jobs/${id}`)).toMatchObject({
-        priority: 90,
-      });
+    for (const id of all) expect(await system.researcher().get(`/jobs/${id}`)).toMatchObject({ priority: 90 });
+  });
+
+  it('P-02 a job stays running although its only execution is done, because the follow-up was lost once: it is completed within one sweep, untouched by a user', async () => {
+    const node = await enrolLabelled(system, 'half-1', 'half');
+    const jobId = await submit('half');
+    const execution = await node.assigned(jobId);
+    await node.report('start', execution);
+    const at = toInstant(Date.now());
+    const data = { executionId: execution.executionId, exitCode: 0, artifacts: [], consumption, at };
+    const metadata = { schemaVersion: 1, actor: 'node:half-1' };
+    await store.append(`job-${jobId}`, [{ id: systemIds.next(), type: 'ExecutionSucceeded', data, metadata }], 'any');
+    const all = await reaches(jobId, 'JobCompleted');
+    expect(all.slice(-2).map(({ type, metadata: { actor } }) => [type, actor])).toEqual([
+      ['ExecutionSucceeded', 'node:half-1'],
+      ['JobCompleted', 'system:sweep'],
+    ]);
+    await eventually(
+      () => system.researcher().get(`/jobs/${jobId}`),
+      ({ state }) => state === 'completed',
+    );
   });
 
   it('leaves a log in which everything ended once and was given back', async () => {
-    const names = ['lab-a', 'fails-1', 'takes-1', 'takes-2', 'passes-1'];
+    const names = ['lab-a', 'fails-1', 'takes-1', 'takes-2', 'passes-1', 'half-1'];
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
