@@ -30,4 +30,30 @@ describe('a restart of the control plane', () => {
     await next.report(second.executionId, 'fail', failed);
     expect(await next.state('j1')).toMatchObject({ ended: 'failed', ending: failed });
   });
+
+  it('A-46 A-86 five minutes away while a job finishes: its result is recorded once when it is back, and no lease of a living node expires', async () => {
+    const world = new SchedulingWorld();
+    await world.looping();
+    await world.project();
+    await world.node('n1');
+    await world.submit('j1');
+    await world.time.advanceAsync(10);
+    const { executionId } = await world.execution('j1');
+    await world.report(executionId, 'start');
+    world.store.crash();
+    await world.time.advanceAsync(5 * 60_000);
+
+    const next = new SchedulingWorld({ beside: world });
+    await next.looping();
+    // Just within the time that each node is given to find its way back.
+    await next.time.advanceAsync(14_000);
+    next.seen.set('n1', next.time.now());
+    const success = { exitCode: 0, artifacts: [], consumption: {} };
+    for (const _again of [1, 2]) await next.report(executionId, 'succeed', success);
+    await next.time.advanceAsync(10_000);
+    const types = next.types('job-j1').slice(-2);
+    expect(types).toEqual(['ExecutionSucceeded', 'JobCompleted']);
+    expect(next.events('job-j1', 'ExecutionLost', 'LateResultRejected', 'ExecutionReserved')).toHaveLength(1);
+    expect(next.events('node-n1', 'NodeWentOffline')).toEqual([]);
+  });
 });

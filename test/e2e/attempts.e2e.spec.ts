@@ -194,6 +194,33 @@ describe('the attempts of a job', () => {
         expect(count(await events(jobId), 'ExecutionReserved', 'JobRequeued')).toBe(1);
       }
     },
+
+    /** Nothing sweeps in a test's time: its interval is five minutes. */
+    daemon: async (): Promise<void> => {
+      const jobId = await submit('everywhere', { type: 'daemon' });
+      const config = { labels: { test: 'everywhere' }, probes: { python: false } };
+      for (const [index, name] of ['joins-1', 'joins-2'].entries()) {
+        await system.addAgent(name, { config });
+        const all = await reaches(jobId, 'ExecutionReserved', index + 1);
+        const [joined] = (await wholeLog(system.operator())).filter(
+          ({ type, stream }) => type === 'NodeEnrolled' && stream === `node-${name}`,
+        );
+        const mine = all.filter(({ data }) => JSON.stringify(data).includes(name));
+        const [targets, decision, reserved] = ['TargetsChanged', 'PlacementDecided', 'ExecutionReserved'].map((type) =>
+          firstOf(mine, type),
+        );
+        expect([targets?.data.added, decision?.data.winner, reserved?.data.nodeId]).toMatchObject([
+          [{ nodeId: name }],
+          name,
+          name,
+        ]);
+        // One append holds both; whichever the job was woken by.
+        expect(['NodeEnrolled', 'NodeWentOnline']).toContain(decision?.data.trigger);
+        expect(BigInt(String(targets?.data.position))).toBeGreaterThanOrEqual(BigInt(joined!.position));
+      }
+      await system.researcher().post(`/jobs/${jobId}/cancel`, { reason: 'seen enough' });
+      await inState(jobId, 'cancelled');
+    },
   };
 
   it('S-08 R-05 attempt 1 on N1 is lost, attempt 2 runs on N2, N1 reports failure: attempt 2 is untouched, the report is stale, and the counter outlives a time without nodes', () =>
@@ -210,8 +237,21 @@ describe('the attempts of a job', () => {
 
   it('R-03 a permanent class: one attempt', () => stories.permanent);
 
+  it('S-05 a node that joins later gets its daemon execution by its own event, not by a sweep', () => stories.daemon);
+
   it('leaves a log in which everything ended once and was given back', async () => {
-    const names = ['late-1', 'late-2', 'slow-1', 'slow-2', 'mute-1', 'mute-2', 'own-1', 'permanent-1'];
+    const names = [
+      'late-1',
+      'late-2',
+      'slow-1',
+      'slow-2',
+      'mute-1',
+      'mute-2',
+      'own-1',
+      'permanent-1',
+      'joins-1',
+      'joins-2',
+    ];
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),

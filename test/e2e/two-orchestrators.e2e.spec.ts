@@ -18,24 +18,9 @@ describe('two control planes on one store and database', () => {
     await system.stop();
   });
 
-  /** Takes what is assigned, through either control plane, until the test is over. */
-  const work = async (name: string, orchestrator: number): Promise<void> => {
-    const node = new ProtocolNode(name, system.node(name, orchestrator));
-    const taken = new Set<string>();
-    let after: string | undefined;
-    while (!over) {
-      const set = await node.assignments(after, '2s');
-      after = set.revision;
-      const fresh = set.executions.filter(({ executionId }) => !taken.has(executionId));
-      await Promise.all(
-        fresh.map(async (execution) => {
-          taken.add(execution.executionId);
-          const { accepted } = await node.report('confirm', execution);
-          if (accepted) await node.succeed(execution);
-        }),
-      );
-    }
-  };
+  /** Through either control plane, until the test is over. */
+  const work = (name: string, orchestrator: number): Promise<void> =>
+    new ProtocolNode(name, system.node(name, orchestrator)).work(() => over);
 
   it('A-17 A-39 A-80 200 jobs on 10 nodes: each completes once, no node is over-committed', async () => {
     const names = Array.from({ length: NODES }, (_, index) => `n-${String(index)}`);

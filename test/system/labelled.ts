@@ -3,8 +3,14 @@ import type { TestSystem } from './test-system.js';
 
 /* Tests that share a system keep out of each other's way by a label: only the nodes of one take its jobs. */
 
-export const enrolLabelled = async (system: TestSystem, name: string, label: string): Promise<ProtocolNode> => {
-  await new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' })).enrol({ labels: { test: label } });
+export const enrolLabelled = async (
+  system: TestSystem,
+  name: string,
+  label: string,
+  inventory: object = {},
+): Promise<ProtocolNode> => {
+  const enrolling = new ProtocolNode(name, system.as({ role: 'node', account: 'enrol' }));
+  await enrolling.enrol({ labels: { test: label }, ...inventory });
   return new ProtocolNode(name, system.node(name));
 };
 

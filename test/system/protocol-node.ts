@@ -82,6 +82,24 @@ export class ProtocolNode {
     return this.api.post(`/executions/${executionId}/${type}`, { fencingToken, ...fields });
   }
 
+  /** Takes what is assigned and succeeds with all that it may confirm, until it is over. */
+  async work(isOver: () => boolean): Promise<void> {
+    const taken = new Set<string>();
+    let after: string | undefined;
+    while (!isOver()) {
+      const set = await this.assignments(after, '2s');
+      after = set.revision;
+      const fresh = set.executions.filter(({ executionId }) => !taken.has(executionId));
+      await Promise.all(
+        fresh.map(async (execution) => {
+          taken.add(execution.executionId);
+          const { accepted } = await this.report('confirm', execution);
+          if (accepted) await this.succeed(execution);
+        }),
+      );
+    }
+  }
+
   async succeed(execution: Assigned, fields: object = {}): Promise<{ accepted: boolean; reason?: string }> {
     return this.report('succeed', execution, { exitCode: 0, artifacts: [], consumption, ...fields });
   }
