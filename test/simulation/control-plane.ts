@@ -55,8 +55,8 @@ const SWEEP_EVERY: Millis = 31_003;
 /** As on one core. */
 const WORKERS = 32;
 
-/** Often enough that most lives begin from a snapshot and some events after it. */
-const SNAPSHOT_EVERY = 40;
+/** Events between snapshots: so few that most lives begin from one and some events after it. Of much they cost more. */
+const SNAPSHOT_EVERY = { few: 40, many: 400 };
 
 /** Timers that end with their process. */
 class ProcessTimers implements Timers {
@@ -105,6 +105,8 @@ export class ControlPlane {
       readonly process: number;
       readonly life: number;
       readonly clockOffset: Millis;
+      /** Whether its cluster holds hundreds of jobs. */
+      readonly many: boolean;
       /** Its disk: what one life wrote the next one finds. */
       readonly snapshots: SnapshotStore;
     },
@@ -120,7 +122,7 @@ export class ControlPlane {
       events: this.store,
       timers: this.timers,
       log: this.logger(),
-      every: SNAPSHOT_EVERY,
+      every: options.many ? SNAPSHOT_EVERY.many : SNAPSHOT_EVERY.few,
       pieceSize: 1_000,
     });
     this.view = new ClusterView(this.store, (error) => around.fault(name, error), snapshots);

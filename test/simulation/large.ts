@@ -9,8 +9,8 @@ const PER_CASE = 25;
 
 /**
  * 500 jobs on 20 nodes under each of 25 seeds. They run as built, in a process of their own, which takes less than half of
- * the time that they would take in the test runner: five to ten seconds of one core each. More seeds are for
- * `npm run simulate:seed`: in some, what is endless keeps a project's quota from what waits, so no rest is reached.
+ * the time that they would take in the test runner: four to eight seconds of one core each. There are two such files; more
+ * seeds are for `npm run simulate:seed`.
  */
 export const describeLarge = (first: number): void => {
   describe('the whole control plane with 500 jobs on 20 nodes, in virtual time', () => {

@@ -175,7 +175,7 @@ export class Simulation {
       fault: (who, error) => this.observed.wrong(`${who} could not apply an event: ${String(error.stack)}`),
     };
     const faults = this.faultsOf(seat, this.chance.of(`faults-${name}-${String(seat.life)}`));
-    seat.current = new ControlPlane(name, around, faults, seat);
+    seat.current = new ControlPlane(name, around, faults, { ...seat, many: this.options.jobs > 100 });
     this.observed.opened(seat.process, seat.life, seat.clockOffset);
     if (this.storeAwayUntil > this.time.now()) seat.current.store.cutOff(this.storeAwayUntil - this.time.now());
     void seat.current.start();

@@ -1,0 +1,3 @@
+import { describeLarge } from './large.js';
+
+describeLarge(1126);
