@@ -1,7 +1,6 @@
 import type { RecordedEvent } from '#event-store';
 import { hasTargets, isEndless, jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
-import type { JobEvent, JobState } from '#jobs';
-import { fold } from '#kernel';
+import type { Execution, JobEvent, JobState } from '#jobs';
 import type { Instant } from '#kernel';
 import { freeCapacity, isWithin, nodeDecider } from '#nodes';
 import type { CapacityReduced, NodeEvent } from '#nodes';
@@ -18,7 +17,7 @@ export const violations = (log: readonly RecordedEvent[], observed: Observed): s
   for (const [stream, events] of streams) {
     if (stream.startsWith('node-')) wrong.push(...wrongWithNode(stream, events));
     if (!stream.startsWith('job-')) continue;
-    const job = fold(jobDecider, events as unknown as JobEvent[]);
+    const job = wholeJob(events as unknown as JobEvent[]);
     jobs.set(job.jobId, job);
     wrong.push(...wrongWithJob(stream, events, job, observed.longAgo));
   }
@@ -29,6 +28,19 @@ export const violations = (log: readonly RecordedEvent[], observed: Observed): s
     ...forgotten(jobs, observed),
     ...notDerived(log),
   ];
+};
+
+/** A job with all of its executions, also those that its own state knows no more. */
+const wholeJob = (events: readonly JobEvent[]): JobState => {
+  const executions: Record<string, Execution> = {};
+  let job = jobDecider.initialState();
+  for (const event of events) {
+    job = jobDecider.evolve(job, event);
+    if (!('executionId' in event.data)) continue;
+    const execution = job.executions[event.data.executionId];
+    if (execution) executions[execution.executionId] = execution;
+  }
+  return { ...job, executions };
 };
 
 const JOB_ENDS = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);

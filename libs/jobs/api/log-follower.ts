@@ -73,7 +73,12 @@ export class LogFollower {
   }
 
   private executionsOf(job: JobState, { execution }: Followed): string[] {
-    const ids = Object.keys(job.executions).filter((id) => execution === undefined || id === execution);
+    const ids = execution === undefined ? Object.keys(job.executions) : [execution];
+    for (const [id, stop] of this.listening) {
+      if (ids.includes(id)) continue;
+      stop();
+      this.listening.delete(id);
+    }
     for (const id of ids) {
       if (!this.listening.has(id))
         this.listening.set(
@@ -125,7 +130,8 @@ export class LogFollower {
 const isOver = (job: JobState, execution: string | undefined): boolean => {
   if (execution === undefined) return job.ended !== undefined;
   const one = job.executions[execution];
-  return one !== undefined && !isLive(one);
+  // One that its job knows no more ended long ago.
+  return one === undefined || !isLive(one);
 };
 
 /** Cuts before a UTF-8 character whose end has not come yet. */

@@ -10,6 +10,7 @@ import { TIMERS } from '#platform/ports';
 import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
+import { JobQueries } from '../read/index.js';
 import { JobAccess } from './job-access.js';
 import { LogFollower } from './log-follower.js';
 import type { Followed } from './log-follower.js';
@@ -22,6 +23,7 @@ import { LOG_STREAMS, bytesOf, tailParts } from './log-text.js';
 export class LogsController {
   constructor(
     private readonly access: JobAccess,
+    private readonly jobs: JobQueries,
     private readonly logs: LogStore,
     private readonly view: ClusterView,
     private readonly streams: EventStreams,
@@ -47,7 +49,7 @@ export class LogsController {
     const { state } = await this.access.maySee(jobId, caller);
     const streams = streamsOf(stream);
     const lines = tailOf(tail);
-    if (execution !== undefined && !Object.hasOwn(state.executions, execution)) {
+    if (execution !== undefined && !(await this.has(state, execution))) {
       throw new ProblemException('EXECUTION_UNKNOWN', `job ${jobId} has no execution ${execution}`);
     }
     if (follow === 'true') return this.follow(jobId, { execution, streams, tail: lines }, reply);
@@ -55,6 +57,11 @@ export class LogsController {
     const all = executions.flatMap((executionId) => streams.map((one) => ({ executionId, stream: one, offset: 0 })));
     const parts = lines === undefined ? all : await tailParts(this.logs, all, lines);
     await reply.header('content-type', 'text/plain; charset=utf-8').send(Readable.from(bytesOf(this.logs, parts)));
+  }
+
+  /** A service's older executions are known to the read model alone. */
+  private async has({ jobId, executions }: JobState, executionId: string): Promise<boolean> {
+    return Object.hasOwn(executions, executionId) || (await this.jobs.history.hasExecution(jobId, executionId));
   }
 
   private async follow(jobId: string, followed: Followed, reply: FastifyReply): Promise<void> {

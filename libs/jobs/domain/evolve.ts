@@ -2,6 +2,7 @@ import { unreachable } from '#kernel';
 import type { Instant } from '#kernel';
 import { deferralKey } from './decision.js';
 import type { Decision } from './decision.js';
+import { ABANDONED_KEPT, withoutOldest } from './ended-executions.js';
 import type {
   ExecutionCancelled,
   ExecutionReserved,
@@ -58,7 +59,7 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
     case 'ReservationExpired':
       return returned(job, event.data, 'expired');
     case 'ReservationAbandoned':
-      return { ...job, abandoned: [...job.abandoned, event.data.executionId] };
+      return { ...job, abandoned: [...job.abandoned, event.data.executionId].slice(-ABANDONED_KEPT) };
     case 'ExecutionSucceeded': {
       const { executionId, exitCode, artifacts, consumption, at } = event.data;
       const details = { exitCode, artifacts, consumption };
@@ -235,7 +236,8 @@ const tried = (job: JobState, execution: Execution, failure: Ending | undefined,
 };
 
 /** Nothing is live of it any more: it waits, unless its node was taken from it meanwhile. */
-const over = (job: JobState, index: number): JobState => {
+const over = (before: JobState, index: number): JobState => {
+  const job = withoutOldest(before, index);
   const { leaving, ...kept } = job.partitions[index] ?? NEW_PARTITION;
   const partition: Partition = { ...kept, state: leaving ? 'removed' : 'waiting' };
   return { ...job, partitions: job.partitions.map((other, at) => (at === index ? partition : other)) };

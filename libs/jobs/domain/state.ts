@@ -117,6 +117,7 @@ export interface JobState {
   /** Why it ended, when not by completing. */
   readonly ending: Ending | undefined;
   readonly partitions: readonly Partition[];
+  /** In the order of their reservations; of an endless job the live ones, and of each partition the last that ended. */
   readonly executions: Readonly<Record<string, Execution>>;
   /** Reservations made so far; the next fencing token is one more. */
   readonly reservations: number;
@@ -128,7 +129,7 @@ export interface JobState {
   readonly superseded: readonly string[];
   readonly exclusions: readonly Exclusion[];
   readonly avoid: readonly string[];
-  /** Claims that were fenced off: none of them can become an execution any more. */
+  /** Claims that were fenced off, the latest last: none of them can become an execution any more. */
   readonly abandoned: readonly string[];
 }
 

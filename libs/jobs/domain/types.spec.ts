@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { fold } from '#kernel';
 import {
   aConfirmation,
   aFailure,
@@ -13,10 +14,13 @@ import {
 } from '#testing';
 import type { JobCommand } from './commands.js';
 import { jobDecider, jobDeciderWith } from './decide.js';
+import { ENDED_KEPT } from './ended-executions.js';
 import type { JobEvent } from './events.js';
 import type { JobSpec, JobType } from './job-spec.js';
 import { FRESH_START_SECONDS, MOST_RETURNS, noRetries } from './retry.js';
+import { answerReport } from './report.js';
 import { jobStateName } from './state.js';
+import type { JobState } from './state.js';
 
 /* What the types of jobs have of their own; what they share with a batch is told where that is. */
 
@@ -64,6 +68,49 @@ describe('a service', () => {
         story = spec.given(...story.history, ...story.when(command).events);
     }
     expect(story.state).toMatchObject({ ended: undefined, partitions: [{ state: 'waiting', tries: 150 }] });
+  });
+
+  /** What a service comes to by these commands; faster than a story where there are thousands. */
+  const reached = (count: number, commands: readonly JobCommand[]): JobState =>
+    [submit('service', { count }), ...commands].reduce((state, command) => {
+      const decision = jobDecider.decide(command, state);
+      if (decision.kind === 'rejected') throw new Error(decision.rejection.code);
+      return fold(jobDecider, decision.events, state);
+    }, jobDecider.initialState());
+
+  /** So many executions, one after the other, that each end well. */
+  const restarts = (times: number): JobCommand[] =>
+    Array.from({ length: times }, (_, index) => {
+      const [execution, at] = [index + 1, (index + 1) * 100];
+      return [aPlacement(execution, at), start(execution, at + 1), aSuccess(execution, at + 2)];
+    }).flat();
+
+  it('S-03 keeps the last of its executions that ended, however often it is restarted', () => {
+    const state = reached(1, restarts(10_000));
+    expect(state).toMatchObject({ reservations: 10_000, partitions: [{ state: 'waiting', tries: 10_000 }] });
+    const kept = Array.from({ length: ENDED_KEPT }, (_, index) => `job-1.${String(10_000 - ENDED_KEPT + 1 + index)}`);
+    expect(Object.keys(state.executions)).toEqual(kept);
+    const bytes = (job: JobState): number => JSON.stringify(job).length;
+    expect(bytes(state)).toBeLessThan(bytes(reached(1, restarts(100))) * 1.1);
+  });
+
+  it('S-03 E-07 answers a report of an execution that it knows no more, and takes nothing from it', () => {
+    const state = reached(1, restarts(ENDED_KEPT + 1));
+    const again = aSuccess(1, 5_000);
+    expect(jobDecider.decide(again, state)).toEqual({ kind: 'accepted', events: [] });
+    const unknown = { executionId: 'job-1.1', accepted: false, reason: 'UNKNOWN_EXECUTION' };
+    expect(answerReport(state, 'node-1', again.report)).toEqual(unknown);
+    expect(answerReport(state, 'node-1', aSuccess(2, 5_000).report)).toMatchObject({ accepted: true });
+  });
+
+  it('S-03 keeps what is live of it, and of each of its parts what ended last', () => {
+    const [live, next] = [ENDED_KEPT + 1, ENDED_KEPT + 2];
+    const beside = [aPlacement(live, 5_000, { partition: 1 }), start(live, 5_001)];
+    const again = [aPlacement(next, 5_010), start(next, 5_011), aSuccess(next, 5_020)];
+    const { executions } = reached(2, [...restarts(ENDED_KEPT), ...beside, ...again]);
+    const tokens = Object.values(executions).map(({ fencingToken }) => fencingToken);
+    expect(tokens).toEqual(Array.from({ length: ENDED_KEPT + 1 }, (_, index) => index + 2));
+    expect(executions[`job-1.${String(live)}`]).toMatchObject({ state: 'running', partition: 1 });
   });
 
   it('S-03 R-02 fails when too many of its tries fail in a row', () => {

@@ -66,6 +66,11 @@ export class JobHistory {
     return pageOf(rows, size, ({ fencingToken }) => writeCursor([String(fencingToken)], filter));
   }
 
+  /** Whether the job ever had this try. */
+  hasExecution(jobId: string, executionId: string): Promise<boolean> {
+    return this.source.getRepository(executionEntity).existsBy({ jobId, executionId });
+  }
+
   private movements(
     { jobId, execution, type }: { readonly jobId: string; readonly execution?: string; readonly type?: string },
     key: string,

@@ -216,6 +216,8 @@ describe('the queries', () => {
       startedAt: second(3),
       endedAt: second(9),
     });
+    expect(await jobs.history.hasExecution('job-0', 'job-0.1')).toBe(true);
+    expect(await jobs.history.hasExecution('job-1', 'job-0.1')).toBe(false);
   });
 
   it('E-06 shows which jobs run it again, and which it runs again', async () => {
