@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aPlacement } from '#testing';
+import { aPlacement, aTargetChange } from '#testing';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 import type { WorldOptions } from '../testing/scheduling-world.js';
 import { PresenceMonitor } from './presence-monitor.js';
@@ -47,6 +47,55 @@ describe('the presence monitor', () => {
     expect(world.types('job-j1').slice(-2)).toEqual(['ExecutionLost', 'JobRequeued']);
     await world.time.advanceAsync(60_000);
     expect(lost(world)).toBe(1);
+  });
+
+  describe('with a part of a job that waits for this node alone', () => {
+    const waiting = async (type: 'ops' | 'daemon', nodes: readonly string[] = ['n1']): Promise<SchedulingWorld> => {
+      const world = await new SchedulingWorld().live();
+      for (const node of nodes) await world.node(node);
+      await world.submit('j1', { type });
+      await world.job('j1', aTargetChange(nodes));
+      await world.time.advanceAsync(0);
+      new PresenceMonitor(world).start();
+      return world;
+    };
+
+    it('S-04 S-08 gives that part up 60 s after the node went offline, and the job fails when it was the last', async () => {
+      const world = await waiting('ops');
+      await world.time.advanceAsync(75_000);
+      expect((await world.state('j1')).ended).toBeUndefined();
+      await world.time.advanceAsync(1_100);
+      expect((await world.state('j1')).ending).toEqual({
+        class: 'node-lost',
+        code: 'nodes-failed',
+        message: '1 of 1 nodes failed; the first, n1: node n1 was silent for 76 s',
+      });
+      await world.time.advanceAsync(300_000);
+      expect(world.types('job-j1')).toEqual(['TargetsChanged', 'PartitionFailed', 'JobFailed']);
+    });
+
+    it('S-04 leaves the parts of other nodes, and the job, as they are', async () => {
+      const world = await waiting('ops', ['n1', 'n2']);
+      for (let passed = 0; passed < 100; passed += 5) {
+        world.seen.set('n2', world.time.now());
+        await world.time.advanceAsync(5_000);
+      }
+      const { partitions, ended } = await world.state('j1');
+      expect([partitions.map(({ state }) => state), ended]).toEqual([['failed', 'waiting'], undefined]);
+    });
+
+    it('S-04 leaves one whose node came back in time', async () => {
+      const world = await waiting('ops');
+      await world.time.advanceAsync(70_000);
+      await beat(world, 100);
+      expect(world.types('job-j1')).toEqual(['TargetsChanged']);
+    });
+
+    it('S-05 leaves that of a daemon, which follows its nodes for ever', async () => {
+      const world = await waiting('daemon');
+      await world.time.advanceAsync(300_000);
+      expect(world.types('job-j1')).toEqual(['TargetsChanged']);
+    });
   });
 
   it('A-83 leaves a reservation that was not confirmed to its own deadline', async () => {
