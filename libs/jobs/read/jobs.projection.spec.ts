@@ -5,17 +5,17 @@ import { fold, toInstant } from '#kernel';
 import { projectInMemory, recordedLog } from '#read-store/testing';
 import { aContract, aDecision, aJobSpec } from '#testing';
 import { jobsProjection } from './index.js';
-import type { JobEvent } from '#jobs';
+import type { JobEvent, JobSpec } from '#jobs';
 import type { DecisionRow, ExecutionRow, JobRow, JobTimelineRow } from './index.js';
 
 const at = toInstant(1_764_000_000_000);
 const later = toInstant(1_764_000_060_000);
 
-const submitted = (count = 1): JobEvent => ({
+const submitted = (count = 1, change: Partial<JobSpec> = {}): JobEvent => ({
   type: 'JobSubmitted',
   data: {
     jobId: 'job-1',
-    spec: aJobSpec({ count, labels: { study: 'coral' } }),
+    spec: aJobSpec({ count, labels: { study: 'coral' }, ...change }),
     account: 'ana',
     institution: 'usp',
     evaluationId: 'evaluation-1',
@@ -77,6 +77,28 @@ describe('the jobs projection', () => {
     const [job] = rowsAfter(submitted()).jobs;
     expect(job).toMatchObject({ id: 'job-1', name: 'primes', state: 'queued', attempt: 0, labels: { study: 'coral' } });
     expect(job).toMatchObject({ revision: '0', position: '137', stateSince: at, submittedAt: at });
+  });
+
+  it('G-55 shows a job that waits for others as blocked, naming them, and as queued from when they have ended', () => {
+    const blocked = submitted(1, { dependsOn: ['a', 'b'].map((job) => ({ job, when: 'completed' as const })) });
+    const paused: JobEvent = { type: 'JobPaused', data: { reason: 'lunch', at } };
+    const resumed: JobEvent = { type: 'JobResumed', data: { at } };
+    const dependencies = ['a', 'b'].map((job) => ({ job, outcome: 'completed' as const }));
+    const met: JobEvent = { type: 'DependenciesMet', data: { dependencies, at: later } };
+    const seen = [[], [paused], [paused, resumed], [met], [paused, met], [paused, met, resumed]].map((events) => {
+      const [job] = rowsAfter(blocked, ...events).jobs;
+      return [job?.state, job?.reason, job?.stateSince];
+    });
+    expect(seen).toEqual([
+      ['blocked', 'waits for jobs a, b', at],
+      ['paused', 'paused: lunch', at],
+      ['blocked', 'waits for other jobs', at],
+      ['queued', 'waits for its first look at the nodes', later],
+      ['paused', 'paused: lunch', at],
+      ['queued', 'resumed', at],
+    ]);
+    const titles = rowsAfter(blocked, met).job_timeline.map(({ title }) => title);
+    expect(titles.at(-1)).toBe('What it waited for has ended: job a completed, job b completed');
   });
 
   it('says why a job waits, in one line and with every reason', () => {

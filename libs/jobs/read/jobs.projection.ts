@@ -15,6 +15,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   JobPriorityChanged: true,
   JobPaused: true,
   JobResumed: true,
+  DependenciesMet: true,
   TargetsChanged: true,
   PlacementDecided: true,
   ExecutionReserved: true,
@@ -79,7 +80,7 @@ const decisionRow = (recorded: RecordedEvent, { data }: PlacementDecided, jobId:
 /** Jobs, their executions, decisions and movements. */
 export const jobsProjection: Projection = {
   name: 'jobs',
-  version: 3,
+  version: 4,
   prefixes: [JOB_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: jobsTable,
