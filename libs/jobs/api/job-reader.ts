@@ -30,6 +30,7 @@ const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
   PROJECT_NOT_MEMBER: 'PROJECT_NOT_MEMBER',
   UNKNOWN_JOB: 'DEPENDENCY_UNKNOWN',
   IMPOSSIBLE: 'DEPENDENCY_IMPOSSIBLE',
+  CYCLE: 'DEPENDENCY_CYCLE',
 };
 
 /** Reads job files together with what they refer to, so that one answer names all mistakes of either kind. */
@@ -78,7 +79,7 @@ const projectOf = (input: unknown, wrong: readonly ProblemItem[]): string | unde
 };
 
 /** Mistakes of one kind have the problem of that kind; together with others they are mistakes of the request. */
-const refusal = (mistakes: readonly ProblemItem[]): ProblemException => {
+export const refusal = (mistakes: readonly ProblemItem[]): ProblemException => {
   const [code, ...others] = new Set(mistakes.map((mistake) => PROBLEM_OF[mistake.code] ?? 'VALIDATION_FAILED'));
   if (code === undefined || code === 'VALIDATION_FAILED' || others.length > 0) return invalid(mistakes);
   const detail = mistakes.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
