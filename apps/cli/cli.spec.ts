@@ -308,6 +308,69 @@ describe('job submit', () => {
     });
   });
 
+  const graph = [
+    '{ name: a, task: { command: [x] } }',
+    '{ name: b, dependsOn: [ { job: "#a" } ], inputs: [ { source: job:#a/out, path: in } ] }',
+  ];
+  const sent = [
+    { name: 'a', task: { command: ['x'] }, priority: 80 },
+    {
+      name: 'b',
+      dependsOn: [{ job: '#a' }],
+      inputs: [{ source: 'job:#a/out', path: 'in' }],
+      priority: 80,
+    },
+  ];
+  const together = {
+    'POST /jobs/batch': {
+      items: ['j1', 'j2'].map((id) => ({ status: 201, id, evaluationId: 'e', revision: '0', warnings: [] })),
+    },
+  };
+
+  it.each([
+    ['several documents', `${graph.join('\n---\n')}\n---\n`],
+    ['a list', `jobs:\n${graph.map((one) => `  - ${one}\n`).join('')}`],
+  ])('G-55 sends the jobs of a file with %s together, as they name each other', async (_form, text) => {
+    writeFileSync(join(folder, 'graph.yaml'), text);
+    const ran = await cli(together, 'job', 'submit', 'graph.yaml', '--set', 'priority=80', '--idempotency-key', 'k');
+    expect(ran).toEqual({ code: 0, out: 'j1\nj2\n', err: '' });
+    expect(server?.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([{ items: sent }]);
+    expect(server?.requests[0]?.headers['idempotency-key']).toBe('k');
+  });
+
+  it('G-55 tells every mistake of a file with several jobs as one of its job', async () => {
+    writeFileSync(join(folder, 'graph.yaml'), graph.join('\n---\n'));
+    const errors = [
+      { pointer: '/items/1/dependsOn/0/job', code: 'CYCLE', message: 'closes a cycle' },
+      { pointer: '/items/0', code: 'WRONG_TYPE', message: 'must be an object' },
+    ];
+    const refused = { 'POST /jobs/batch': withStatus(422, { code: 'VALIDATION_FAILED', errors }) };
+    expect(await cli(refused, 'job', 'submit', 'graph.yaml')).toEqual({
+      code: 2,
+      out: '',
+      err: 'graph.yaml: job 2 (b): /dependsOn/0/job: closes a cycle\ngraph.yaml: job 1 (a): /: must be an object\n',
+    });
+    const [taken] = together['POST /jobs/batch'].items;
+    const partly = { items: [taken, { status: 422, problem: { code: 'X', detail: 'is wrong', errors: [] } }] };
+    expect(await cli({ 'POST /jobs/batch': partly }, 'job', 'submit', 'graph.yaml')).toEqual({
+      code: 2,
+      out: 'j1\n',
+      err: 'graph.yaml: job 2 (b): is wrong (X)\n',
+    });
+    writeFileSync(join(folder, 'graph.yaml'), `jobs: []`);
+    expect((await cli({}, 'job', 'submit', 'graph.yaml')).err).toContain('jobs must be a list of at least one job');
+    writeFileSync(join(folder, 'graph.yaml'), `jobs: [{name: a}]\nproject: demo`);
+    expect((await cli({}, 'job', 'submit', 'graph.yaml')).err).toContain('has project beside jobs');
+  });
+
+  it('G-55 plans each job of a file by itself', async () => {
+    writeFileSync(join(folder, 'graph.yaml'), graph.join('\n---\n'));
+    const planned = { outcome: 'placed', explanation: ['fits'], ranking: [], warnings: [] };
+    const ran = await cli({ 'POST /jobs/plan': planned }, 'job', 'plan', 'graph.yaml');
+    expect(ran.out).toContain('graph.yaml: job 2 (b): would be placed now');
+    expect(JSON.parse(server?.requests[1]?.body ?? '')).toEqual({ name: 'b', dependsOn: [], inputs: [] });
+  });
+
   it('--wait tells what happens line by line, and ends as the job does', async () => {
     writeFileSync(join(folder, 'job.yaml'), job);
     const [started, failed] = [movement(1, 'ExecutionStarted', 'Started'), movement(2, 'JobFailed', 'The job failed')];

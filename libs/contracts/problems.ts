@@ -71,6 +71,12 @@ export const PROBLEMS = {
   DECISION_NOT_FOUND: kind(404, 'The job has no such decision', 'List the decisions of the job.'),
   AUDIT_BUSY: kind(429, 'Decisions are being derived for somebody else', 'Repeat it when that has ended.', again),
   DEPENDENCY_UNKNOWN: kind(422, 'A job that this one depends on is not known', 'Submit that job first.'),
+  DEPENDENCY_IMPOSSIBLE: kind(
+    422,
+    'The job waits for an end that can never come',
+    'Depend on another job, or on another end of this one.',
+  ),
+  DEPENDENCY_NOT_MET: kind(409, 'The job still waits for others', 'Wait until they have ended.', again),
   DEPENDENCY_CYCLE: kind(422, 'The jobs wait for each other', 'Remove one of the dependencies.'),
 
   // Executions, as their nodes report them.

@@ -2,6 +2,7 @@ export { jobDecider, jobDeciderWith } from './domain/decide.js';
 export { noRetries } from './domain/retry.js';
 export type { FailedTry, RetryStrategy } from './domain/retry.js';
 export type * from './domain/commands.js';
+export { impossible, isMet } from './domain/dependencies.js';
 export { deferralKey } from './domain/decision.js';
 export type * from './domain/decision.js';
 export type * from './domain/events.js';

@@ -2,6 +2,7 @@ export { accept, fold, reject } from './decider.js';
 export type { Accepted, Decider, Decision, Rejected, Rejection } from './decider.js';
 export { unreachable } from './exhaustive.js';
 export { FakeTime } from './fake-time.js';
+export { wavesOf } from './graph.js';
 export { Heap } from './heap.js';
 export { plusSeconds, toInstant, toMillis } from './instant.js';
 export type { Instant } from './instant.js';

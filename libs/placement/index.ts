@@ -4,15 +4,8 @@ export { projectShare, SHARE_HALF_LIFE } from './cluster/fair-share.js';
 export { setAsideUntil } from './cluster/refusals.js';
 export { assume, unassume } from './cluster/ledger.js';
 export type { AssumedReservation } from './cluster/ledger.js';
-export {
-  appliedRevision,
-  dependencyState,
-  desiredOf,
-  freeCapacity,
-  liveExecutions,
-  placeablePartitions,
-} from './cluster/queries.js';
-export type { DependencyState, FreeCapacity, FreeDevice } from './cluster/queries.js';
+export { appliedRevision, desiredOf, freeCapacity, liveExecutions, placeablePartitions } from './cluster/queries.js';
+export type { FreeCapacity, FreeDevice } from './cluster/queries.js';
 export { addClusterLine, clusterLines } from './cluster/snapshot.js';
 export type { ClusterLine } from './cluster/snapshot.js';
 export { emptyCluster } from './cluster/state.js';

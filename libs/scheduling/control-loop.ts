@@ -10,6 +10,7 @@ import { StateUpdater } from './planner/state-updater.js';
 import { DEFAULT_SCHEDULING } from './ports.js';
 import type { PresenceSource, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { CapacityReleaser } from './reactors/capacity-releaser.js';
+import { Dependencies } from './reactors/dependencies.js';
 import { DrainDeadlines } from './reactors/drain-deadlines.js';
 import { MaintenanceStarts } from './reactors/maintenance-starts.js';
 import { MissedEnds } from './reactors/missed-ends.js';
@@ -39,15 +40,16 @@ export interface ControlLoopParts {
 /**
  * The scheduler's role in one process: the loops that act on a view of the cluster.
  *
- * `start` waits until the view is live, then starts presence, reservation timers, timeouts, drains, maintenance, missed ends, releases and the scheduler, each
- * of which first makes up for what happened while nobody looked. Any number of processes may run this at once: they only
- * cost each other conflicts. `stop` lets what is under way finish.
+ * `start` waits until the view is live, then starts presence, reservation timers, timeouts, dependencies, drains, maintenance,
+ * missed ends, releases and the scheduler, each of which first makes up for what happened while nobody looked. Any number of
+ * processes may run this at once: they only cost each other conflicts. `stop` lets what is under way finish.
  */
 export class ControlLoop {
   readonly scheduler: Scheduler;
   private readonly releaser: CapacityReleaser;
   private readonly reservations: ReservationTimers;
   private readonly timeouts: JobTimeouts;
+  private readonly dependencies: Dependencies;
   private readonly drains: DrainDeadlines;
   private readonly maintenance: MaintenanceStarts;
   private readonly missedEnds: MissedEnds;
@@ -71,6 +73,7 @@ export class ControlLoop {
     this.releaser = new CapacityReleaser(shared);
     this.reservations = new ReservationTimers(shared);
     this.timeouts = new JobTimeouts(shared);
+    this.dependencies = new Dependencies(shared);
     this.drains = new DrainDeadlines(shared);
     this.maintenance = new MaintenanceStarts(shared);
     this.missedEnds = new MissedEnds(shared);
@@ -86,6 +89,7 @@ export class ControlLoop {
     this.presence.start();
     this.reservations.start();
     this.timeouts.start();
+    this.dependencies.start();
     this.drains.start();
     this.maintenance.start();
     this.missedEnds.start();
@@ -100,6 +104,7 @@ export class ControlLoop {
     this.spans.stop();
     this.reservations.stop();
     this.timeouts.stop();
+    await this.dependencies.stop();
     this.drains.stop();
     this.maintenance.stop();
     this.missedEnds.stop();

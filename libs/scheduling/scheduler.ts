@@ -37,6 +37,7 @@ export interface SchedulerParts {
 /** Events of a job that ask for a look at that job. */
 const LOOKS: ReadonlySet<string> = new Set([
   'JobSubmitted',
+  'DependenciesMet',
   'JobResumed',
   'JobPriorityChanged',
   // What it waited for may have been that part's alone.

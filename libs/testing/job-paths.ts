@@ -1,5 +1,5 @@
 import type { ExecutionStateName, JobCommand } from '#jobs';
-import { aConfirmation, aFailure, aPlacement, aReport, aSubmission, aSuccess } from './builders.js';
+import { aConfirmation, aJobSpec, aFailure, aPlacement, aReport, aSubmission, aSuccess } from './builders.js';
 import { second } from './time.js';
 
 /* One ordinary way into each state: job `job-1`, its first execution `job-1.1` on `node-1`, the last command at second 10. */
@@ -28,6 +28,7 @@ export const EXECUTION_PATHS: Readonly<Record<ExecutionStateName, readonly JobCo
 /** The commands that bring a job into a state. */
 export const JOB_PATHS = {
   absent: [],
+  blocked: [aSubmission({ spec: aJobSpec({ dependsOn: [{ job: 'job-0', when: 'completed' }] }) })],
   queued: [aSubmission()],
   reserved: placed,
   confirmed,

@@ -79,6 +79,40 @@ const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
     start(3, 51),
     aFailure(3, 60, { message: 'the sandbox did not start, again', exitCode: 125 }),
   ],
+  'job-waited-for-two-branches': [
+    aSubmission({
+      spec: aJobSpec({
+        dependsOn: [
+          { job: 'job-left', when: 'completed' },
+          { job: 'job-right', when: 'terminal' },
+        ],
+        timeouts: { confirm: 15, queue: 60 },
+      }),
+    }),
+    { type: 'ChangePriority', priority: 70, at: second(30) },
+    {
+      type: 'MeetDependencies',
+      dependencies: [
+        { job: 'job-left', outcome: 'completed' },
+        { job: 'job-right', outcome: 'cancelled' },
+      ],
+      at: second(90),
+    },
+    aPlacement(1, 91),
+    start(1, 92),
+    aSuccess(1, 99),
+  ],
+  'job-dependency-impossible': [
+    aSubmission({ spec: aJobSpec({ dependsOn: [{ job: 'job-left', when: 'failed' }] }) }),
+    { type: 'PauseJob', reason: 'wait', at: second(10) },
+    {
+      type: 'FailJob',
+      class: 'policy',
+      code: 'dependency-impossible',
+      message: 'waits for job job-left to be failed, and it is completed',
+      at: second(90),
+    },
+  ],
   'job-run-timed-out-then-retried': [
     aSubmission({
       spec: aJobSpec({

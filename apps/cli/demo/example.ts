@@ -35,7 +35,8 @@ const EXAMPLES = join(import.meta.dirname, '..', '..', '..', '..', 'examples');
 export const runExample = async (name: string, ports: ExamplePorts): Promise<RanExample> => {
   const { client, io, narrator } = ports;
   narrator.chapter(`Submitting examples/${name}/job.yaml`);
-  const file = await readJobFile(join(EXAMPLES, name, 'job.yaml'), [], io.cwd);
+  const [file] = await readJobFile(join(EXAMPLES, name, 'job.yaml'), [], io.cwd);
+  if (!file) throw new Error(`examples/${name} has no job`);
   if ('mistakes' in file) throw new Error(file.mistakes.join('; '));
   const { id, warnings } = await submitFile(client, file, io.ids.next());
   for (const input of file.localInputs) narrator.step(`input stored: ${input.file}`);

@@ -38,14 +38,19 @@ const addSubmit = (job: Command, io: Io): void => {
     .summary('submit jobs; prints their ids')
     .description(
       'Submits job files and prints the ids. Inputs that are files here are stored first. Every mistake is listed, and\n' +
-        'nothing is submitted when one can be seen from here.',
+        'nothing is submitted when one can be seen from here.\n\n' +
+        'A file may have several jobs: documents with --- between them, or a list under jobs. They wait for each other,\n' +
+        'and take what others leave behind, by "#name"; then all of them are submitted, or none.',
     )
     .option('--wait', 'wait for the end, telling what happens; the exit code is the result')
     .option('--follow', 'the same as --wait')
     .addOption(timeout())
     .option('--idempotency-key <key>', 'the same key and job again give the same id')
-    .option('--set <path=value>', 'change the job before it is sent; may be repeated', repeatable, [])
-    .addHelpText('after', '\nExample:\n  escalon job submit examples/primes/job.yaml --set priority=80 --wait')
+    .option('--set <path=value>', 'change each job before it is sent; may be repeated', repeatable, [])
+    .addHelpText(
+      'after',
+      '\nExample:\n  escalon job submit examples/primes/job.yaml --set priority=80 --wait\n  escalon job submit examples/diamond/jobs.yaml --wait',
+    )
     .action(async (files: string[], _flags, command: Command) =>
       submit(files, await openSession<SubmitFlags>(command, io)),
     );

@@ -2,21 +2,23 @@ import { digestOf } from '../client/artifacts.js';
 import { EXIT, Exit } from '../exit-codes.js';
 import { writeEach } from '../output/format.js';
 import { explained } from './explained.js';
-import { withStoredInputs } from './job-file.js';
+import { withoutReferences, withStoredInputs } from './job-file.js';
 import { asUsage, readAll } from './submit.js';
 import type { PlanView } from '#contracts';
 import type { Session } from '../client/session.js';
 
-/** Asks what the scheduler would decide now for each file; nothing is stored, no input either. */
+/** Asks what the scheduler would decide now for each job, as if others of its file had ended; nothing is stored, no input either. */
 export const plan = async (names: readonly string[], session: Session<{ set: readonly string[] }>): Promise<void> => {
   const { client, io, output } = session;
-  const files = await readAll(names, session);
+  const files = (await readAll(names, session)).flat();
   const each = writeEach(io.out, output, files.length);
   let never = false;
   for (const file of files) {
-    const planned = await client.planJob(await withStoredInputs(file, digestOf)).catch((error: unknown) => {
-      throw asUsage(error, file.name);
-    });
+    const planned = await client
+      .planJob(withoutReferences(await withStoredInputs(file, digestOf)))
+      .catch((error: unknown) => {
+        throw asUsage(error, file.name);
+      });
     for (const warning of planned.warnings) io.err.write(`${file.name}: warning: ${warning}\n`);
     each.add(planned, () => `${file.name}: ${HEADS[planned.outcome]}\n${partitionLines(planned)}${explained(planned)}`);
     never ||= planned.outcome === 'rejected';

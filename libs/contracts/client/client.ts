@@ -24,6 +24,7 @@ import type {
   QueueEntry,
   RawEvent,
   ResultsAnswer,
+  BatchAnswer,
   SubmitAnswer,
   TokenAnswer,
   VerificationSummary,
@@ -98,7 +99,7 @@ export class EscalonClient {
   }
 
   /** One answer each, in order; a wrong item does not stop the others. */
-  submitJobs(items: readonly unknown[], options: WriteOptions = {}): Promise<Written<{ items: readonly unknown[] }>> {
+  submitJobs(items: readonly unknown[], options: WriteOptions = {}): Promise<Written<BatchAnswer>> {
     return this.write('POST', '/jobs/batch', { items }, options);
   }
 

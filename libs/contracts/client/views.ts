@@ -1,3 +1,4 @@
+import type { Problem } from '../problems.js';
 import type { Artifact, Consumption, Decision, JobStateName } from '../vocabulary.js';
 
 /*
@@ -15,6 +16,13 @@ export interface SubmitAnswer {
   readonly evaluationId: string;
   readonly revision: string;
   readonly warnings: readonly string[];
+}
+
+/** `POST /jobs/batch`: what came of each item. */
+export interface BatchAnswer {
+  readonly items: readonly (
+    ({ readonly status: 201 } & SubmitAnswer) | { readonly status: number; readonly problem: Problem }
+  )[];
 }
 
 export interface JobView extends Open {

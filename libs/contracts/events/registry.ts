@@ -14,6 +14,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   JobPriorityChanged: 1,
   JobPaused: 1,
   JobResumed: 1,
+  DependenciesMet: 1,
   TargetsChanged: 1,
   PlacementDecided: 1,
   ExecutionReserved: 1,

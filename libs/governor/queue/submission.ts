@@ -1,3 +1,4 @@
+import { wavesOf } from '#kernel';
 import type { Rejection } from '#kernel';
 import { estimateMistakes } from '../budget/index.js';
 import type { TaskDependency, TaskRequest, TaskState } from './task.js';
@@ -37,34 +38,8 @@ const ownMistakes = ({ id, estimate, priority = 0, lane }: TaskRequest, around: 
 ];
 
 /** The ids along one cycle, the first again at the end. A task that is there already can depend on none of these. */
-const cycleIn = (requests: readonly TaskRequest[]): string[] | undefined => {
-  const open = new Map(requests.map(({ id, dependsOn = [] }) => [id, dependsOn.map(({ task }) => task)]));
-  dropAllThatCanBegin(open);
-  const [start] = open.keys();
-  if (start === undefined) return undefined;
-  const path: string[] = [];
-  for (let at = start; ; at = open.get(at)?.find((id) => open.has(id)) ?? start) {
-    const from = path.indexOf(at);
-    path.push(at);
-    if (from >= 0) return path.slice(from);
-  }
-};
-
-/** Leaves those tasks that wait, directly or not, for themselves. */
-const dropAllThatCanBegin = (open: Map<string, readonly string[]>): void => {
-  const waits = new Map([...open].map(([id, needs]) => [id, new Set(needs.filter((need) => open.has(need)))]));
-  const dependents = new Map<string, string[]>();
-  for (const [id, needs] of waits)
-    for (const need of needs) dependents.set(need, [...(dependents.get(need) ?? []), id]);
-  const free = [...waits].filter(([, needs]) => needs.size === 0).map(([id]) => id);
-  for (const id of free) {
-    open.delete(id);
-    for (const dependent of dependents.get(id) ?? []) {
-      const needs = waits.get(dependent);
-      if (needs?.delete(id) && needs.size === 0) free.push(dependent);
-    }
-  }
-};
+const cycleIn = (requests: readonly TaskRequest[]): readonly string[] | undefined =>
+  wavesOf(new Map(requests.map(({ id, dependsOn = [] }) => [id, dependsOn.map(({ task }) => task)]))).cycle;
 
 /** Whether an ended task is what a dependency waits for. */
 export const isMet = ({ when }: TaskDependency, ended: TaskState): boolean => when === 'terminal' || when === ended;

@@ -39,12 +39,12 @@ export class JobAccess {
     return { state, revision };
   }
 
-  async canSee(jobId: string, caller: Caller): Promise<boolean> {
+  /** The job, or undefined when there is none that the caller may see. */
+  async see(jobId: string, caller: Caller): Promise<JobState | undefined> {
     try {
-      await this.maySee(jobId, caller);
-      return true;
+      return (await this.maySee(jobId, caller)).state;
     } catch (error) {
-      if (error instanceof ProblemException && error.problem.code === 'JOB_NOT_FOUND') return false;
+      if (error instanceof ProblemException && error.problem.code === 'JOB_NOT_FOUND') return undefined;
       throw error;
     }
   }

@@ -7,9 +7,8 @@ import { isMember } from '#projects';
 import type { ProjectState } from '#projects';
 import { ClusterView } from '#scheduling';
 import type { JobSpec } from '../domain/job-spec.js';
-import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
-import { notOffered } from './not-offered.js';
+import { Parents } from './parents.js';
 
 /** Looks a project up in its stream, for one that the view has not seen yet. */
 export const PROJECT_LOOKUP = Symbol('ProjectLookup');
@@ -30,6 +29,8 @@ const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
   PROJECT_UNKNOWN: 'PROJECT_UNKNOWN',
   PROJECT_NOT_MEMBER: 'PROJECT_NOT_MEMBER',
   UNKNOWN_JOB: 'DEPENDENCY_UNKNOWN',
+  IMPOSSIBLE: 'DEPENDENCY_IMPOSSIBLE',
+  CYCLE: 'DEPENDENCY_CYCLE',
 };
 
 /** Reads job files together with what they refer to, so that one answer names all mistakes of either kind. */
@@ -37,37 +38,24 @@ const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
 export class JobReader {
   constructor(
     private readonly view: ClusterView,
-    private readonly access: JobAccess,
+    private readonly parents: Parents,
     @Inject(PROJECT_LOOKUP) private readonly projects: ProjectLookup,
   ) {}
 
-  /** Throws the problem that names every mistake. */
-  async read(input: unknown, caller: Caller): Promise<ReadJob> {
+  /** Throws the problem that names every mistake. `submitted` are the jobs that are submitted together with this one. */
+  async read(input: unknown, caller: Caller, submitted: ReadonlySet<string> = new Set()): Promise<ReadJob> {
     const parsed = parseJobSpec(input);
-    const wrong = parsed.ok ? notOffered(parsed.spec) : parsed.errors;
-    const { project, sources } = referencesOf(input, wrong);
+    const wrong = parsed.ok ? [] : parsed.errors;
+    const project = projectOf(input, wrong);
     const found = project === undefined ? undefined : await this.projectFor(project, caller);
     const mistakes = [
       ...wrong,
       ...(found && 'mistake' in found ? [found.mistake] : []),
-      ...(await this.unknownSources(sources, caller)),
+      ...(await this.parents.mistakes(input, wrong, caller, submitted)),
     ];
     if (mistakes.length > 0) throw refusal(mistakes);
     if (!parsed.ok || !found || 'mistake' in found) throw new Error('a job file without mistakes was not read');
     return { spec: parsed.spec, institution: found.institution, warnings: parsed.warnings };
-  }
-
-  /** A job may take files only of jobs that its submitter may see. */
-  private async unknownSources(sources: readonly Source[], caller: Caller): Promise<ProblemItem[]> {
-    const mistakes: ProblemItem[] = [];
-    const seen = new Map<string, boolean>();
-    for (const { pointer, job } of sources) {
-      const visible = seen.get(job) ?? (await this.access.canSee(job, caller));
-      seen.set(job, visible);
-      if (visible) continue;
-      mistakes.push({ pointer, code: 'UNKNOWN_JOB', message: `names job ${job}, which is not there` });
-    }
-    return mistakes;
   }
 
   private async projectFor(
@@ -84,33 +72,14 @@ export class JobReader {
   }
 }
 
-/** An input that another job leaves behind. */
-interface Source {
-  readonly pointer: string;
-  readonly job: string;
-}
-
-/** What a job file refers to where it is written as it should be, whatever is wrong elsewhere in it. */
-const referencesOf = (
-  input: unknown,
-  wrong: readonly ProblemItem[],
-): { readonly project: string | undefined; readonly sources: readonly Source[] } => {
-  const faulty = new Set(wrong.map(({ pointer }) => pointer));
-  if (!isRecord(input) || faulty.has('')) return { project: undefined, sources: [] };
-  const { project, inputs } = input;
-  const sources = (Array.isArray(inputs) && !faulty.has('/inputs') ? (inputs as unknown[]) : []).flatMap(
-    (one, index) => {
-      const pointer = `/inputs/${String(index)}/source`;
-      const source = isRecord(one) && !faulty.has(pointer) ? one.source : undefined;
-      const job = typeof source === 'string' ? /^job:([^/]+)\//.exec(source)?.[1] : undefined;
-      return job === undefined ? [] : [{ pointer, job }];
-    },
-  );
-  return { project: typeof project === 'string' && !faulty.has('/project') ? project : undefined, sources };
+/** What a job file names as its project, where that is written as it should be. */
+const projectOf = (input: unknown, wrong: readonly ProblemItem[]): string | undefined => {
+  const faulty = wrong.some(({ pointer }) => pointer === '' || pointer === '/project');
+  return isRecord(input) && typeof input.project === 'string' && !faulty ? input.project : undefined;
 };
 
 /** Mistakes of one kind have the problem of that kind; together with others they are mistakes of the request. */
-const refusal = (mistakes: readonly ProblemItem[]): ProblemException => {
+export const refusal = (mistakes: readonly ProblemItem[]): ProblemException => {
   const [code, ...others] = new Set(mistakes.map((mistake) => PROBLEM_OF[mistake.code] ?? 'VALIDATION_FAILED'));
   if (code === undefined || code === 'VALIDATION_FAILED' || others.length > 0) return invalid(mistakes);
   const detail = mistakes.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');

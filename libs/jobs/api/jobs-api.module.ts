@@ -14,6 +14,7 @@ import { JobsController } from './jobs.controller.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { KnownInputs } from './known-inputs.js';
 import { LogsController } from './logs.controller.js';
+import { Parents } from './parents.js';
 import { QueueOrder } from './queue-order.js';
 import { ReportsController } from './reports.controller.js';
 import { JobSubmissions } from './submission.js';
@@ -25,6 +26,7 @@ import { JobSubmissions } from './submission.js';
     JobSubmissions,
     JobReader,
     KnownInputs,
+    Parents,
     JobAccess,
     JobChanges,
     ExecutionLogs,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LocalArtifactStore } from '#artifacts';
+import { isEndless } from '../domain/job-spec.js';
 import type { InputRequest, JobSpec } from '../domain/job-spec.js';
 import type { JobState } from '../domain/state.js';
 import { JobAccess } from './job-access.js';
@@ -13,12 +14,15 @@ interface Known {
 
 interface KnownInput {
   readonly input: InputRequest;
+  /** The job that is to leave it behind, and has not ended. */
+  readonly awaits?: string;
   readonly warning?: string;
 }
 
 /**
  * Looks at submission what is known of a job's inputs. What another job has left for good is pinned to its digest, so that the
- * run can be derived again; sizes tell placement what a node would have to fetch.
+ * run can be derived again; sizes tell placement what a node would have to fetch. What a job is still to leave is a dependency on
+ * its completion, unless the file says what is waited for of it.
  */
 @Injectable()
 export class KnownInputs {
@@ -35,8 +39,11 @@ export class KnownInputs {
       return loading;
     };
     const known = await Promise.all(spec.inputs.map((input, index) => this.known(input, index, load)));
+    const awaited = [...new Set(known.flatMap(({ awaits }) => awaits ?? []))];
+    const implied = awaited.filter((job) => !spec.dependsOn.some((dependency) => dependency.job === job));
+    const dependsOn = [...spec.dependsOn, ...implied.map((job) => ({ job, when: 'completed' as const }))];
     return {
-      spec: { ...spec, inputs: known.map(({ input }) => input) },
+      spec: { ...spec, inputs: known.map(({ input }) => input), dependsOn },
       warnings: known.flatMap(({ warning }) => warning ?? []),
     };
   }
@@ -60,9 +67,9 @@ export class KnownInputs {
   }
 }
 
-/** A job that goes on may still leave another file there. */
+/** What has an end may still leave another file there until then; a service or a daemon is not waited for. */
 const leftBehind = (input: InputRequest, index: number, job: JobState, path: string): KnownInput => {
-  if (!job.ended) return { input };
+  if (!job.ended) return job.spec && isEndless(job.spec.type) ? { input } : { input, awaits: job.jobId };
   const result = resultAt(job, path);
   if (!result) return { input, warning: `/inputs/${index}: job ${job.jobId} has ended and left no ${path}` };
   if (input.sha256 !== undefined && input.sha256 !== result.sha256)

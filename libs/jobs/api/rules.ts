@@ -160,17 +160,24 @@ export const digestsFit: Rule = (value): readonly Fault[] => {
   });
 };
 
+/** No two items of a list have the same text under a name. */
+const distinct =
+  (name: string, says: string, fold: (text: string) => string = (text) => text): Rule =>
+  (value): readonly Fault[] => {
+    if (!Array.isArray(value)) return NO_FAULTS;
+    const seen = new Set<string>();
+    return value.flatMap((item: unknown, index) => {
+      const field = isRecord(item) ? item[name] : undefined;
+      if (typeof field !== 'string') return NO_FAULTS;
+      const text = fold(field);
+      const taken = seen.has(text);
+      seen.add(text);
+      return taken ? below(index, fault('DUPLICATE', `${says}: ${shown(text)}`, `/${name}`)) : NO_FAULTS;
+    });
+  };
+
 /** No two inputs are written to the same place. */
-export const distinctPaths: Rule = (value): readonly Fault[] => {
-  if (!Array.isArray(value)) return NO_FAULTS;
-  const seen = new Set<string>();
-  return value.flatMap((item: unknown, index) => {
-    const path = isRecord(item) && typeof item.path === 'string' ? foldPath(item.path) : undefined;
-    if (path === undefined) return NO_FAULTS;
-    const taken = seen.has(path);
-    seen.add(path);
-    return taken
-      ? below(index, fault('DUPLICATE', `is the path of another input: ${shown(path)}`, '/path'))
-      : NO_FAULTS;
-  });
-};
+export const distinctPaths = distinct('path', 'is the path of another input', foldPath);
+
+/** A job is waited for once: two of its ends would contradict each other. */
+export const distinctJobs = distinct('job', 'is waited for already');

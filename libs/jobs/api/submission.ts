@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import type { Problem } from '#contracts';
+import type { Problem, ProblemItem } from '#contracts';
 import { toInstant, toMillis } from '#kernel';
 import type { Clock, Ids } from '#kernel';
 import type { Handled } from '#event-store';
@@ -18,12 +18,15 @@ import { ExecuteJob } from '../write/execute-job.js';
 import { Explanations } from './explain/explanations.js';
 import type { Explained } from './explain/explanations.js';
 import { changedSpec } from './changed-spec.js';
+import { resolveReferences } from './batch-references.js';
+import type { ResolvedBatch } from './batch-references.js';
 import { canonicalFingerprint } from './fingerprint.js';
 import { JobAccess } from './job-access.js';
 import { parseJobSpec } from './job-file.js';
 import { KnownInputs } from './known-inputs.js';
-import { JobReader } from './job-reader.js';
+import { JobReader, refusal } from './job-reader.js';
 import type { ReadJob } from './job-reader.js';
+import { neverCompletes } from './parents.js';
 import { matchWarning, nodeWarnings } from './node-warnings.js';
 
 export interface Submission {
@@ -82,10 +85,23 @@ export class JobSubmissions {
   }
 
   private async take(input: unknown, caller: Caller, key?: string, rerunOf?: string): Promise<Submitted> {
-    if (key === undefined) return this.store(this.ids.next(), await this.reader.read(input, caller), caller, rerunOf);
-    const jobId = keyedId(caller.account, key);
-    const read = (await this.repeated(jobId, input)) ?? (await this.reader.read(input, caller));
-    return this.store(jobId, read, caller, rerunOf);
+    const jobId = this.idFor(caller, key);
+    return this.store(jobId, await this.read(jobId, input, caller, key), caller, rerunOf);
+  }
+
+  private idFor({ account }: Caller, key: string | undefined): string {
+    return key === undefined ? this.ids.next() : keyedId(account, key);
+  }
+
+  private async read(
+    jobId: string,
+    input: unknown,
+    caller: Caller,
+    key: string | undefined,
+    submitted?: ReadonlySet<string>,
+  ): Promise<ReadJob> {
+    const repeated = key === undefined ? undefined : await this.repeated(jobId, input);
+    return repeated ?? this.reader.read(input, caller, submitted);
   }
 
   /** What was accepted under the key is not judged anew: project and jobs that it names may have changed since. */
@@ -124,11 +140,17 @@ export class JobSubmissions {
     return { submission, position };
   }
 
-  /** Each item by itself, as if it were sent alone: one that is refused does not keep the others out. */
+  /**
+   * Items that do not name each other are each taken as if it were sent alone: one that is refused does not keep the others
+   * out. Of those that do, all are taken or none, and what another waits for is stored before it. When that is cut short, the
+   * same items under the same key bring the rest.
+   */
   async submitAll(items: readonly unknown[], caller: Caller, key?: string): Promise<SubmittedBatch> {
-    const settled = await Promise.allSettled(
-      items.map((item, index) => this.submit(item, caller, key === undefined ? key : `${key}#${String(index)}`)),
-    );
+    const keys = items.map((_, index) => (key === undefined ? key : `${key}#${String(index)}`));
+    const ids = keys.map((each) => this.idFor(caller, each));
+    const batch = resolveReferences(items, ids);
+    if (batch.waves || batch.mistakes.length > 0) return this.submitTogether(batch, ids, keys, caller);
+    const settled = await Promise.allSettled(items.map((item, index) => this.submit(item, caller, keys[index])));
     const positions = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value.position] : []));
     const results = settled.map((one): BatchResult => {
       if (one.status === 'fulfilled') return { status: 201, ...one.value.submission };
@@ -136,6 +158,61 @@ export class JobSubmissions {
       return { status: problem.status, problem };
     });
     return { results, position: positions.toSorted((left, right) => (left < right ? -1 : 1)).at(-1) };
+  }
+
+  private async submitTogether(
+    batch: ResolvedBatch,
+    ids: readonly string[],
+    keys: readonly (string | undefined)[],
+    caller: Caller,
+  ): Promise<SubmittedBatch> {
+    const read = await this.readTogether(batch, ids, keys, caller);
+    const results: BatchResult[] = [];
+    let position: bigint | undefined;
+    for (const wave of batch.waves ?? []) {
+      const stored = await Promise.all(wave.map((index) => this.storeItem(index, ids, read, caller)));
+      for (const [at, one] of stored.entries()) {
+        results[wave[at] ?? 0] = { status: 201, ...one.submission };
+        if (position === undefined || one.position > position) position = one.position;
+      }
+    }
+    return { results, position };
+  }
+
+  private storeItem(
+    index: number,
+    ids: readonly string[],
+    read: readonly ReadJob[],
+    caller: Caller,
+  ): Promise<Submitted> {
+    const [jobId, job] = [ids[index], read[index]];
+    if (jobId === undefined || !job) throw new Error(`a batch has no item ${String(index)}`);
+    return this.store(jobId, job, caller);
+  }
+
+  /** Throws the problem that names every mistake of every item. */
+  private async readTogether(
+    { items, dependencies, mistakes }: ResolvedBatch,
+    ids: readonly string[],
+    keys: readonly (string | undefined)[],
+    caller: Caller,
+  ): Promise<readonly ReadJob[]> {
+    const submitted = new Set(ids);
+    const known = new Set(mistakes.map(({ pointer }) => pointer));
+    const settled = await Promise.allSettled(
+      items.map((item, index) => this.read(ids[index] ?? '', item, caller, keys[index], submitted)),
+    );
+    const read = settled.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
+    const found = settled.flatMap((one, index) => (one.status === 'rejected' ? mistakesOfItem(one.reason, index) : []));
+    const never = dependencies.flatMap((each) =>
+      each.flatMap(({ pointer, parent, when }) => {
+        const spec = read[parent]?.spec;
+        return spec && when === 'completed' ? neverCompletes({ pointer, job: `#${spec.name}`, when }, spec.type) : [];
+      }),
+    );
+    const all = [...mistakes, ...found.filter(({ pointer }) => !known.has(pointer)), ...never];
+    if (all.length > 0) throw refusal(all);
+    return read.filter((one) => one !== undefined);
   }
 
   /** The decision that the scheduler would make now, by the same code on the same view. Nothing is written. */
@@ -152,6 +229,12 @@ export class JobSubmissions {
     return { ...this.explanations.plan(decision, request, caller), ...run, warnings: [...warnings, ...nodes] };
   }
 }
+
+/** What is wrong with one item, as places of the batch; a fault is none of the item's. */
+const mistakesOfItem = (reason: unknown, index: number): ProblemItem[] => {
+  if (!(reason instanceof ProblemException) || reason.problem.errors.length === 0) throw reason;
+  return reason.problem.errors.map((one) => ({ ...one, pointer: `/items/${String(index)}${one.pointer}` }));
+};
 
 /** The same account and key always mean the same stream, so a second submission meets the first one there. */
 const keyedId = (account: string, key: string): string => {

@@ -1,7 +1,14 @@
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
-import type { Artifact, Consumption, EvaluationFailed, EvaluationsSuperseded, StopCause } from './events.js';
+import type {
+  Artifact,
+  Consumption,
+  EvaluationFailed,
+  EvaluationsSuperseded,
+  MetDependency,
+  StopCause,
+} from './events.js';
 import type { FailureClass, JobSpec } from './job-spec.js';
 import type { Ending } from './state.js';
 
@@ -10,6 +17,7 @@ export type JobCommand =
   | ChangePriority
   | PauseJob
   | ResumeJob
+  | MeetDependencies
   | CancelJob
   | FailJob
   | TimeOutJob
@@ -53,6 +61,13 @@ export interface PauseJob {
 
 export interface ResumeJob {
   readonly type: 'ResumeJob';
+  readonly at: Instant;
+}
+
+/** The jobs that this one depends on have ended, each as it asked; all of them are named. */
+export interface MeetDependencies {
+  readonly type: 'MeetDependencies';
+  readonly dependencies: readonly MetDependency[];
   readonly at: Instant;
 }
 

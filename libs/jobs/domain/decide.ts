@@ -16,6 +16,7 @@ import type {
   StopExecution,
   SubmitJob,
 } from './commands.js';
+import { meetDependencies } from './dependencies.js';
 import { afterFailed, afterReturned, endUnconfirmed, giveUpPartitions, missedEnd } from './ends.js';
 import { evolve } from './evolve.js';
 import type { JobEvent, PartitionFailed } from './events.js';
@@ -41,6 +42,8 @@ const decide = (command: JobCommand, job: JobState, strategies: readonly RetrySt
       return pause(command, job);
     case 'ResumeJob':
       return ifRunningOn(job, !job.paused, { type: 'JobResumed', data: { at: command.at } });
+    case 'MeetDependencies':
+      return meetDependencies(command, job);
     case 'CancelJob':
       return cancel(command, job);
     case 'FailJob':
@@ -210,7 +213,7 @@ const failPartition = ({ type: _type, ...data }: FailPartition, job: JobState): 
 };
 
 const leaveOut = ({ partition, nodeId, reason, at }: LeaveOutNode, job: JobState): Decided<JobEvent> => {
-  if (job.ended || job.partitions[partition]?.state !== 'waiting') return accept();
+  if (job.ended || job.blocked || job.partitions[partition]?.state !== 'waiting') return accept();
   const exclude = { nodeId, until: plusSeconds(at, EXCLUDED_SECONDS) };
   const data = { partition, cause: 'infrastructure' as const, message: reason, notBefore: at, exclude, at };
   return accept({ type: 'JobRequeued', data });

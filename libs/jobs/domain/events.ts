@@ -9,6 +9,7 @@ export type JobEvent =
   | JobPriorityChanged
   | JobPaused
   | JobResumed
+  | DependenciesMet
   | TargetsChanged
   | PlacementDecided
   | ExecutionReserved
@@ -88,6 +89,21 @@ export interface JobPaused {
 export interface JobResumed {
   readonly type: 'JobResumed';
   readonly data: { readonly at: Instant };
+}
+
+/** How a job has ended. */
+export type JobOutcome = 'completed' | 'failed' | 'cancelled';
+
+/** A job that another depended on, and how it ended. */
+export interface MetDependency {
+  readonly job: string;
+  readonly outcome: JobOutcome;
+}
+
+/** Each job that this one depends on has ended as it asked: from now on it is in the queue. */
+export interface DependenciesMet {
+  readonly type: 'DependenciesMet';
+  readonly data: { readonly dependencies: readonly MetDependency[]; readonly at: Instant };
 }
 
 /** A partition that runs on one node and nowhere else. */

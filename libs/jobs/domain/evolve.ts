@@ -6,6 +6,7 @@ import { ABANDONED_KEPT, withoutOldest } from './ended-executions.js';
 import type {
   ExecutionCancelled,
   ExecutionReserved,
+  JobCancelled,
   JobEvent,
   JobFailed,
   JobRequeued,
@@ -32,6 +33,8 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return { ...job, paused: true };
     case 'JobResumed':
       return { ...job, paused: false, resumedAt: event.data.at };
+    case 'DependenciesMet':
+      return { ...job, blocked: false, queuedAt: event.data.at };
     case 'TargetsChanged':
       return targetsChanged(job, event.data);
     case 'PlacementDecided':
@@ -61,8 +64,7 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
     case 'ReservationAbandoned':
       return { ...job, abandoned: [...job.abandoned, event.data.executionId].slice(-ABANDONED_KEPT) };
     case 'ExecutionSucceeded': {
-      const { executionId, exitCode, artifacts, consumption, at } = event.data;
-      const details = { exitCode, artifacts, consumption };
+      const { executionId, at, ...details } = event.data;
       return ended(job, executionId, at, 'succeeded', 'succeed', details);
     }
     case 'ExecutionFailed': {
@@ -104,10 +106,8 @@ export const evolve = (job: JobState, event: JobEvent): JobState => {
       return { ...job, ended: 'completed', endedAt: event.data.at };
     case 'JobFailed':
       return failed(job, event.data);
-    case 'JobCancelled': {
-      const ending = { class: 'cancelled' as const, code: 'cancelled', message: event.data.reason };
-      return { ...job, ended: 'cancelled', endedAt: event.data.at, ending };
-    }
+    case 'JobCancelled':
+      return jobCancelled(job, event.data);
     default:
       return unreachable(event);
   }
@@ -124,6 +124,8 @@ const submitted = (data: JobSubmitted['data']): JobState => ({
   submittedAt: data.at,
   rerunOf: data.rerunOf,
   priority: data.spec.priority,
+  blocked: data.spec.dependsOn.length > 0,
+  queuedAt: data.at,
   paused: false,
   resumedAt: undefined,
   cancelRequested: undefined,
@@ -289,6 +291,11 @@ const requeued = (job: JobState, data: JobRequeued['data']): JobState => {
 const partitionFailed = (job: JobState, data: PartitionFailed['data']): JobState => {
   const lastError = { class: data.class, code: data.code, message: data.message };
   return withPartition(job, data.partition, { state: 'failed', lastError });
+};
+
+const jobCancelled = (job: JobState, { reason, at }: JobCancelled['data']): JobState => {
+  const ending = { class: 'cancelled' as const, code: 'cancelled', message: reason };
+  return { ...job, ended: 'cancelled', endedAt: at, ending };
 };
 
 const failed = (job: JobState, data: JobFailed['data']): JobState => ({

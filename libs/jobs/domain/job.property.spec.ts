@@ -5,9 +5,9 @@ import { aConsumption, aDecision, aJobSpec, aPlacement, aPlan, aReport, aSubmiss
 import type { JobCommand, ReportExecution } from './commands.js';
 import { jobDecider } from './decide.js';
 import type { Decision } from './decision.js';
-import type { JobEvent } from './events.js';
+import type { JobEvent, JobOutcome } from './events.js';
 import { FAILURE_CLASSES, hasTargets, isEndless } from './job-spec.js';
-import type { JobType } from './job-spec.js';
+import type { JobSpec, JobType } from './job-spec.js';
 import { answerReport } from './report.js';
 import { isLive, jobStateName, liveExecutions } from './state.js';
 import type { JobState } from './state.js';
@@ -201,6 +201,16 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'PauseJob', reason: 'wait', at: second(at) })) },
   { weight: 2, arbitrary: fc.constant<Step>((_job, at) => ({ type: 'ResumeJob', at: second(at) })) },
   {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom<JobOutcome>('completed', 'completed', 'completed', 'failed', 'cancelled')
+      .map((outcome): Step => (job, at) => ({
+        type: 'MeetDependencies',
+        dependencies: (job.spec?.dependsOn ?? []).map((one) => ({ job: one.job, outcome })),
+        at: second(at),
+      })),
+  },
+  {
     weight: 1,
     arbitrary: fc.nat(9).map(
       (rare): Step =>
@@ -226,6 +236,7 @@ const submission = fc
   .record({
     type: fc.constantFrom<JobType>('batch', 'batch', 'service', 'ops', 'daemon'),
     count: fc.integer({ min: 1, max: 4 }),
+    dependsOn: fc.constantFrom<JobSpec['dependsOn']>([], [], [], [{ job: 'job-0', when: 'completed' }]),
     attempts: fc.integer({ min: 1, max: 4 }),
     on: fc.subarray([...FAILURE_CLASSES], { minLength: 5 }),
     bounds: fc.record(
@@ -233,10 +244,11 @@ const submission = fc
       { requiredKeys: [] },
     ),
   })
-  .map(({ type, count, attempts, on, bounds }) =>
+  .map(({ type, count, dependsOn, attempts, on, bounds }) =>
     aSubmission({
       spec: aJobSpec({
         type,
+        dependsOn,
         count: hasTargets(type) ? 1 : count,
         retry: { ...aJobSpec().retry, attempts, on },
         timeouts: { confirm: 15, ...bounds },
@@ -330,6 +342,20 @@ describe('whatever happens to a job', () => {
       const ends = taken.find(({ events }) => events.some(({ type }) => JOB_ENDS.includes(type)));
       if (!ends || ['FailJob', 'TimeOutJob', 'CancelJob', 'RecordPlan'].includes(ends.command.type)) return;
       if (state.ended === 'failed') expect(states).toContain('failed');
+    });
+  });
+
+  it('G-55 nothing of it is placed before its dependencies are met, which is recorded once and with ends as asked', () => {
+    holds(({ events, taken }) => {
+      const met = events.filter(({ type }) => type === 'DependenciesMet');
+      expect(met.length).toBeLessThanOrEqual(1);
+      for (const { before, events: recorded } of taken) {
+        const placing = recorded.some(({ type }) => ['PlacementDecided', 'TargetsChanged'].includes(type));
+        if (before.blocked) expect([placing, liveExecutions(before).length]).toEqual([false, 0]);
+        for (const event of recorded)
+          if (event.type === 'DependenciesMet')
+            expect(event.data.dependencies).toEqual([{ job: 'job-0', outcome: 'completed' }]);
+      }
     });
   });
 
@@ -534,6 +560,7 @@ const EVERY: Readonly<Record<JobEvent['type'], true>> = {
   JobPriorityChanged: true,
   JobPaused: true,
   JobResumed: true,
+  DependenciesMet: true,
   TargetsChanged: true,
   PlacementDecided: true,
   ExecutionReserved: true,

@@ -15,6 +15,7 @@ export const isRecorded = ({ placements }: RecordPlan, job: JobState): boolean =
 /** The events of the plan's decisions; undefined when they were not made for this state of the job. */
 export const decisionsOf = (plan: RecordPlan, job: JobState): JobEvent[] | undefined => {
   const { placements, deferrals } = plan;
+  if (job.blocked) return undefined;
   const decisions = [...placements.map(({ decision }) => decision), ...deferrals];
   if (decisions.length > 0 && (job.paused || job.cancelRequested !== undefined)) return undefined;
   if (!areOfWaiting(decisions, job) || !areNew(placements, job) || !areAtTarget(placements, job)) return undefined;

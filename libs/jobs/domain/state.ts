@@ -1,7 +1,7 @@
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
-import type { Artifact, Consumption, ReportType } from './events.js';
+import type { Artifact, Consumption, JobOutcome, ReportType } from './events.js';
 import type { FailureClass, JobSpec } from './job-spec.js';
 
 export type JobStateName =
@@ -109,10 +109,14 @@ export interface JobState {
   readonly submittedAt: Instant;
   readonly rerunOf: string | undefined;
   readonly priority: number;
+  /** It waits for other jobs to end, and is not in the queue yet. */
+  readonly blocked: boolean;
+  /** When it first entered the queue: when its dependencies were met, or when it was submitted where it has none. */
+  readonly queuedAt: Instant;
   readonly paused: boolean;
   readonly resumedAt: Instant | undefined;
   readonly cancelRequested: string | undefined;
-  readonly ended: 'completed' | 'failed' | 'cancelled' | undefined;
+  readonly ended: JobOutcome | undefined;
   readonly endedAt: Instant | undefined;
   /** Why it ended, when not by completing. */
   readonly ending: Ending | undefined;
@@ -144,6 +148,8 @@ export const absentJob = (): JobState => ({
   submittedAt: '',
   rerunOf: undefined,
   priority: 0,
+  blocked: false,
+  queuedAt: '',
   paused: false,
   resumedAt: undefined,
   cancelRequested: undefined,
@@ -184,12 +190,13 @@ export const liveExecutions = (job: Pick<JobState, 'executions'>): Execution[] =
 export const mayHaveRun = ({ state }: Pick<Execution, 'state'>): boolean => state !== 'reserved';
 
 /**
- * The one word for the whole job: its end, else what its most advanced live execution does, else `queued`. A job is
- * `running` from the start of a task to the end of the last one, `reserved` while nothing has started yet.
+ * The one word for the whole job: its end, else `paused` or `blocked`, else what its most advanced live execution does, else
+ * `queued`. A job is `running` from the start of a task to the end of the last one, `reserved` while nothing has started yet.
  */
 export const jobStateName = (job: JobState): JobStateName => {
   if (job.ended) return job.ended;
   if (job.paused) return 'paused';
+  if (job.blocked) return 'blocked';
   const live = liveExecutions(job);
   if (live.some(({ state }) => state === 'running' || state === 'publishing')) return 'running';
   if (live.some(({ state }) => state === 'paused')) return 'paused';

@@ -5,6 +5,7 @@ import { aJobSpec, aPlacement, aReport, aSubmission, aSuccess, second } from '#t
 import type { JobCommand } from './commands.js';
 import { jobDecider } from './decide.js';
 import { FAILURE_CLASSES } from './job-spec.js';
+import type { Dependency } from './job-spec.js';
 import { MOST_RETURNS } from './retry.js';
 import { isLive, jobStateName } from './state.js';
 import type { Execution, JobState } from './state.js';
@@ -20,12 +21,13 @@ const at = second(AT);
 
 /** All commands that could change something in this state; executions are numbered by their partition. */
 const commandsIn = (job: JobState): JobCommand[] => {
-  if (!job.exists) return [root(2)];
+  if (!job.exists) return [root(2), root(2, [{ job: 'job-0', when: 'completed' }])];
   const live = Object.values(job.executions).map(({ partition }) => partition);
   return [
     { type: 'ChangePriority', priority: 99, at },
     { type: 'PauseJob', reason: 'wait', at },
     { type: 'ResumeJob', at },
+    { type: 'MeetDependencies', dependencies: [{ job: 'job-0', outcome: 'completed' }], at },
     { type: 'CancelJob', reason: 'mistake', byUser: true, at },
     { type: 'FailJob', class: 'timeout', code: 'total-timeout', message: 'too long', at },
     { type: 'TimeOutJob', at },
@@ -50,11 +52,11 @@ const commandsOn = (number: number, { executionId, fencingToken }: Execution): J
   ];
 };
 
-const root = (attempts: number) => {
+const root = (attempts: number, dependsOn: readonly Dependency[] = []) => {
   const { retry } = aJobSpec();
   const timeouts = { confirm: 15, queue: 1, run: 1, total: 3 };
   return aSubmission({
-    spec: aJobSpec({ count: 2, retry: { ...retry, attempts, on: [...retry.on, 'timeout'] }, timeouts }),
+    spec: aJobSpec({ count: 2, dependsOn, retry: { ...retry, attempts, on: [...retry.on, 'timeout'] }, timeouts }),
   });
 };
 
@@ -76,6 +78,7 @@ const keyOf = (job: JobState): string =>
     job.exists,
     job.ended,
     job.paused,
+    job.blocked,
     job.cancelRequested !== undefined,
     job.partitions.map(({ state, failures }) => [state, failures]),
     Object.values(job.executions).map(({ partition, state, startedAt }) => [partition, state, startedAt !== undefined]),

@@ -20,6 +20,7 @@ export const changeTargets = (command: ChangeTargets, job: JobState): Decision<J
     return reject('JOB_TERMINAL', `the job is ${jobStateName(job)} already`, { state: jobStateName(job) });
   }
   if (job.cancelRequested !== undefined) return reject('DECISION_OUTDATED', 'the job is being cancelled');
+  if (job.blocked) return reject('DECISION_OUTDATED', 'the job waits for others');
   const fixed = job.spec?.type === 'ops' && job.partitions.length > 0;
   if (!job.spec || !hasTargets(job.spec.type) || fixed) return accept();
   const removed = removedBy(job, command.removed);

@@ -10,6 +10,9 @@ import type { Ending, Execution, JobState } from './state.js';
 export interface TimedJob {
   readonly spec: JobSpec | undefined;
   readonly submittedAt: Instant;
+  /** It waits for other jobs and is in no queue; `queuedAt` is when it first entered one. */
+  readonly blocked: boolean;
+  readonly queuedAt: Instant;
   readonly paused: boolean;
   /** When the job was last resumed, where that is known; without it a moment may come out too early. */
   readonly resumedAt?: Instant | undefined;
@@ -33,12 +36,12 @@ const totalBound = ({ spec, submittedAt }: TimedJob): Bound | undefined =>
 
 /**
  * Of the part that waits longest; of the job itself until its nodes are found. A daemon waits for each node as long as it
- * takes. It entered the queue when the job was submitted, when its backoff was over or when the
- * job was resumed, whichever came last; a job that is held is not in the queue.
+ * takes. It entered the queue when the job was submitted, when the job's dependencies were met, when its backoff was over or
+ * when the job was resumed, whichever came last; a job that is held or blocked is not in the queue.
  */
 const queueBound = (job: TimedJob): Bound | undefined => {
-  const { spec, paused, partitions } = job;
-  if (paused || spec?.timeouts.queue === undefined || spec.type === 'daemon') return undefined;
+  const { spec, blocked, paused, partitions } = job;
+  if (paused || blocked || spec?.timeouts.queue === undefined || spec.type === 'daemon') return undefined;
   const waiting = partitions.filter(({ state }) => state === 'waiting').map((partition) => queuedAt(job, partition));
   const first = (partitions.length === 0 ? [queuedAt(job, {})] : waiting).reduce<Instant | undefined>(
     (least, at) => (least !== undefined && least < at ? least : at),
@@ -48,8 +51,8 @@ const queueBound = (job: TimedJob): Bound | undefined => {
 };
 
 const queuedAt = (
-  { submittedAt, resumedAt = '' }: TimedJob,
-  { notBefore = submittedAt }: { readonly notBefore?: Instant | undefined },
+  { queuedAt: first, resumedAt = '' }: TimedJob,
+  { notBefore = first }: { readonly notBefore?: Instant | undefined },
 ): Instant => (notBefore > resumedAt ? notBefore : resumedAt);
 
 /** The partitions of an `ops` job that wait for their nodes for longer than they may. */

@@ -48,6 +48,14 @@ const spans = (events: readonly JobEvent[], until: number): Record<string, numbe
   Object.fromEntries(waitedByCause(events, 0, second(until)).causes.map(({ cause, millis }) => [cause, millis / 1000]));
 
 describe('the time a job waited, by cause', () => {
+  it('G-55 A-88 tells how long it waited for other jobs', () => {
+    const data = { ...submitted.data, spec: aJobSpec({ dependsOn: [{ job: 'a', when: 'completed' }] }) } as const;
+    const met = { type: 'DependenciesMet', data: { dependencies: [], at: second(30) } } as const;
+    const events: JobEvent[] = [{ type: 'JobSubmitted', data }, met, reserved(32)];
+    expect(spans(events, 60)).toEqual({ dependencies: 30, look: 2 });
+    expect(spans(events.slice(0, 1), 60)).toEqual({ dependencies: 60 });
+  });
+
   it('A-88 A-98 tells how long each reason held', () => {
     const events = [
       submitted,

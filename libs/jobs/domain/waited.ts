@@ -3,6 +3,7 @@ import type { Instant, Millis } from '#kernel';
 import type { Decision } from './decision.js';
 import type { JobEvent, TargetsChanged } from './events.js';
 import { hasTargets } from './job-spec.js';
+import type { JobSpec } from './job-spec.js';
 
 /** How long one cause held; a cause is a reason of placement, or one of the job's own waits. */
 export interface WaitedFor {
@@ -11,7 +12,7 @@ export interface WaitedFor {
 }
 
 /** What a partition waits for beside the reasons of placement. */
-export type OwnCause = 'look' | 'backoff' | 'paused';
+export type OwnCause = 'look' | 'backoff' | 'paused' | 'dependencies';
 
 /** Every span in which a partition had no execution, by its cause, the longest first. They add up to the time waited. */
 export interface Waited {
@@ -56,7 +57,10 @@ class Wait {
     this.pass(toMillis(event.type === 'PlacementDecided' ? event.data.time : event.data.at));
     switch (event.type) {
       case 'JobSubmitted':
-        return hasTargets(event.data.spec.type) ? undefined : this.wait('look');
+        return this.submitted(event.data.spec);
+      case 'DependenciesMet':
+        this.cause = 'look';
+        return;
       case 'JobPaused':
         this.paused = true;
         return;
@@ -98,6 +102,10 @@ class Wait {
     const causes = [...this.spans].map(([cause, millis]) => ({ cause, millis }));
     causes.sort((left, right) => right.millis - left.millis);
     return { millis: causes.reduce((sum, { millis }) => sum + millis, 0), causes };
+  }
+
+  private submitted({ type, dependsOn }: JobSpec): void {
+    if (!hasTargets(type)) this.wait(dependsOn.length > 0 ? 'dependencies' : 'look');
   }
 
   private spend(to: Millis): void {

@@ -1,5 +1,5 @@
 import { livenessOf } from './executions.js';
-import { reasonAfter } from './reasons.js';
+import { FIRST_LOOK, reasonAfter, waitsForJobs } from './reasons.js';
 import type { Instant } from '#kernel';
 import { hasTargets, isEndless } from '../domain/job-spec.js';
 import type {
@@ -44,7 +44,7 @@ const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmit
   account,
   institution,
   type: spec.type,
-  state: 'queued',
+  state: spec.dependsOn.length > 0 ? 'blocked' : 'queued',
   stateSince: at,
   priority: spec.priority,
   count: hasTargets(spec.type) ? 0 : spec.count,
@@ -57,10 +57,11 @@ const submitted = ({ jobId, spec, account, institution, rerunOf, at }: JobSubmit
   executionId: null,
   attempt: 0,
   progress: 0,
-  reason: spec.dependsOn.length > 0 ? 'waits for other jobs' : 'waits for its first look at the nodes',
+  reason: spec.dependsOn.length > 0 ? waitsForJobs(spec.dependsOn) : FIRST_LOOK,
   waitingOn: null,
   notBefore: null,
   failure: null,
+  blocked: spec.dependsOn.length > 0,
   paused: false,
   cancelRequested: false,
   decisions: 0,
@@ -82,6 +83,8 @@ const specific = (row: JobRow, event: JobEvent, { after }: ExecutionChange): Job
       return { ...row, paused: true };
     case 'JobResumed':
       return { ...row, paused: false };
+    case 'DependenciesMet':
+      return { ...row, blocked: false };
     case 'TargetsChanged':
       return targetsChanged(row, event.data);
     case 'PartitionFailed':
@@ -181,6 +184,7 @@ const progressOf = (row: JobRow, { after }: ExecutionChange): number => {
 const stateOf = (row: JobRow): JobStateName => {
   if (row.endedAt !== null) return row.state;
   if (row.paused) return 'paused';
+  if (row.blocked) return 'blocked';
   if (row.liveRunning > 0) return 'running';
   if (row.livePaused > 0) return 'paused';
   return row.liveReserved > 0 ? 'reserved' : 'queued';

@@ -5,17 +5,17 @@ import { fold, toInstant } from '#kernel';
 import { projectInMemory, recordedLog } from '#read-store/testing';
 import { aContract, aDecision, aJobSpec } from '#testing';
 import { jobsProjection } from './index.js';
-import type { JobEvent, JobType } from '#jobs';
+import type { JobEvent, JobSpec } from '#jobs';
 import type { DecisionRow, ExecutionRow, JobRow, JobTimelineRow } from './index.js';
 
 const at = toInstant(1_764_000_000_000);
 const later = toInstant(1_764_000_060_000);
 
-const submitted = (count = 1, type: JobType = 'batch'): JobEvent => ({
+const submitted = (count = 1, change: Partial<JobSpec> = {}): JobEvent => ({
   type: 'JobSubmitted',
   data: {
     jobId: 'job-1',
-    spec: aJobSpec({ type, count, labels: { study: 'coral' } }),
+    spec: aJobSpec({ count, labels: { study: 'coral' }, ...change }),
     account: 'ana',
     institution: 'usp',
     evaluationId: 'evaluation-1',
@@ -96,6 +96,28 @@ describe('the jobs projection', () => {
     expect(job).toMatchObject({ revision: '0', position: '137', stateSince: at, submittedAt: at });
   });
 
+  it('G-55 shows a job that waits for others as blocked, naming them, and as queued from when they have ended', () => {
+    const blocked = submitted(1, { dependsOn: ['a', 'b'].map((job) => ({ job, when: 'completed' as const })) });
+    const paused: JobEvent = { type: 'JobPaused', data: { reason: 'lunch', at } };
+    const resumed: JobEvent = { type: 'JobResumed', data: { at } };
+    const dependencies = ['a', 'b'].map((job) => ({ job, outcome: 'completed' as const }));
+    const met: JobEvent = { type: 'DependenciesMet', data: { dependencies, at: later } };
+    const seen = [[], [paused], [paused, resumed], [met], [paused, met], [paused, met, resumed]].map((events) => {
+      const [job] = rowsAfter(blocked, ...events).jobs;
+      return [job?.state, job?.reason, job?.stateSince];
+    });
+    expect(seen).toEqual([
+      ['blocked', 'waits for jobs a, b', at],
+      ['paused', 'paused: lunch', at],
+      ['blocked', 'waits for other jobs', at],
+      ['queued', 'waits for its first look at the nodes', later],
+      ['paused', 'paused: lunch', at],
+      ['queued', 'resumed', at],
+    ]);
+    const titles = rowsAfter(blocked, met).job_timeline.map(({ title }) => title);
+    expect(titles.at(-1)).toBe('What it waited for has ended: job a completed, job b completed');
+  });
+
   it('says why a job waits, in one line and with every reason', () => {
     const filtered = [
       { reason: 'capacity.memory', side: 'job', never: false, nodes: 2, also: 0, asked: '64 GiB', best: '16 GiB' },
@@ -172,13 +194,13 @@ describe('the jobs projection', () => {
 
   it('S-04 an ops job has as many parts as it found nodes; those that are given up are told apart from those that succeeded', () => {
     const onTwo = [
-      submitted(1, 'ops'),
+      submitted(1, { type: 'ops' }),
       targets([
         [0, 'node-1'],
         [1, 'node-2'],
       ]),
     ];
-    expect(rowsAfter(submitted(1, 'ops')).jobs[0]).toMatchObject({ state: 'queued', count: 0 });
+    expect(rowsAfter(submitted(1, { type: 'ops' })).jobs[0]).toMatchObject({ state: 'queued', count: 0 });
     expect(rowsAfter(...onTwo).jobs[0]).toMatchObject({ count: 2, failedPartitions: [] });
     const both = [...onTwo, reserved('job-1.1', 0), reserved('job-1.2', 1), started('job-1.1'), started('job-1.2')];
     expect(rowsAfter(...both).jobs[0]).toMatchObject({ state: 'running', liveRunning: 2 });
@@ -189,7 +211,7 @@ describe('the jobs projection', () => {
 
   it('S-05 a daemon has as many parts as nodes match it now, and one that is back is given up no more', () => {
     const onTwo = [
-      submitted(1, 'daemon'),
+      submitted(1, { type: 'daemon' }),
       targets([
         [0, 'node-1'],
         [1, 'node-2'],
@@ -221,7 +243,7 @@ describe('the jobs projection', () => {
 
   it.each(['service', 'daemon'] as const)('S-03 S-05 what ends well of a %s is no progress: it goes on', (type) => {
     const begun = [
-      submitted(2, type),
+      submitted(2, { type }),
       ...(type === 'daemon'
         ? [
             targets([

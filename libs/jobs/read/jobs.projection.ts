@@ -15,6 +15,7 @@ const EVENT_TYPES: Readonly<Record<JobEvent['type'], true>> = {
   JobPriorityChanged: true,
   JobPaused: true,
   JobResumed: true,
+  DependenciesMet: true,
   TargetsChanged: true,
   PlacementDecided: true,
   ExecutionReserved: true,

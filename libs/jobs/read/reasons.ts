@@ -3,8 +3,22 @@ import type { Decision } from '../domain/decision.js';
 import type { JobEvent, JobRequeued } from '../domain/events.js';
 import type { JobRow } from './tables.js';
 
+export const FIRST_LOOK = 'waits for its first look at the nodes';
+
+/** How many jobs one line names. */
+const MOST_NAMED = 5;
+
+/** What a blocked job waits for, with the states of those where they are known. */
+export const waitsForJobs = (jobs: readonly { readonly job: string; readonly state?: string | null }[]): string => {
+  const named = jobs.slice(0, MOST_NAMED).map(({ job, state }) => (state ? `${job} (${state})` : job));
+  const more = jobs.length > MOST_NAMED ? ` and ${jobs.length - MOST_NAMED} more` : '';
+  return `waits for job${jobs.length === 1 ? '' : 's'} ${named.join(', ')}${more}`;
+};
+
+type ReasonedRow = Pick<JobRow, 'reason' | 'blocked' | 'paused' | 'endedAt'>;
+
 /** The job's one line after an event: why it waits, stops or failed; null when there is nothing to explain. */
-export const reasonAfter = (row: Pick<JobRow, 'reason' | 'paused' | 'endedAt'>, event: JobEvent): string | null => {
+export const reasonAfter = (row: ReasonedRow, event: JobEvent): string | null => {
   switch (event.type) {
     case 'JobFailed':
       return event.data.message;
@@ -13,11 +27,11 @@ export const reasonAfter = (row: Pick<JobRow, 'reason' | 'paused' | 'endedAt'>, 
     case 'JobCompleted':
       return null;
     default:
-      return row.endedAt === null ? whileLive(row.reason, event) : row.reason;
+      return row.endedAt === null ? whileLive(row, event) : row.reason;
   }
 };
 
-const whileLive = (reason: string | null, event: JobEvent): string | null => {
+const whileLive = ({ reason, blocked, paused }: ReasonedRow, event: JobEvent): string | null => {
   switch (event.type) {
     case 'PlacementDecided':
       return event.data.outcome === 'placed' ? reason : whyNot(event.data);
@@ -26,7 +40,9 @@ const whileLive = (reason: string | null, event: JobEvent): string | null => {
     case 'JobPaused':
       return `paused: ${event.data.reason}`;
     case 'JobResumed':
-      return 'resumed';
+      return blocked ? 'waits for other jobs' : 'resumed';
+    case 'DependenciesMet':
+      return paused ? reason : FIRST_LOOK;
     case 'JobRequeued':
       return requeued(event.data);
     case 'PartitionFailed':

@@ -52,6 +52,8 @@ export interface JobRow {
   /** The end of a backoff. */
   readonly notBefore: Instant | null;
   readonly failure: Ending | null;
+  /** It waits for other jobs to end. */
+  readonly blocked: boolean;
   readonly paused: boolean;
   readonly cancelRequested: boolean;
   readonly decisions: number;
@@ -95,6 +97,7 @@ export const jobsTable: KeyedTable<JobRow> = {
     waitingOn: nullable(json),
     notBefore: nullable(instant),
     failure: nullable(json),
+    blocked: boolean,
     paused: boolean,
     cancelRequested: boolean,
     decisions: integer,

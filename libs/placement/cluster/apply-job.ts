@@ -66,6 +66,8 @@ const submitted = (id: string, revision: bigint, data: JobSubmitted['data']): Cl
   executions: new Map(),
   exclusions: new Map(),
   priority: data.spec.priority,
+  blocked: data.spec.dependsOn.length > 0,
+  queuedAt: data.at,
   paused: false,
   cancelRequested: false,
   decisions: 0,
@@ -92,6 +94,10 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
       return;
     case 'JobResumed':
       job.paused = false;
+      return;
+    case 'DependenciesMet':
+      job.blocked = false;
+      job.queuedAt = event.data.at;
       return;
     case 'JobCancelRequested':
       job.cancelRequested = true;

@@ -6,7 +6,6 @@ import { aContract, aGpu, second } from '#testing';
 import {
   applyEvent,
   assume,
-  dependencyState,
   desiredOf,
   emptyCluster,
   freeCapacity,
@@ -274,14 +273,18 @@ describe('the fold', () => {
     expect(desiredOf(job)).toBe('stop');
   });
 
-  it('G-55 tells how a dependency stands', () => {
+  it('G-55 a job that waits for others is not in the queue, and enters it when they have ended as asked', () => {
     const world = new World();
-    world.job('j');
-    const on = (when: 'completed' | 'failed' | 'terminal', job = 'j') => dependencyState(world.cluster, { job, when });
-    expect(on('completed')).toBe('pending');
-    expect(on('completed', 'nobody')).toBe('unknown');
-    world.onJob('j', { type: 'JobCompleted', data: { at: second(1) } });
-    expect([on('completed'), on('terminal'), on('failed')]).toEqual(['met', 'met', 'impossible']);
+    world.job('parent');
+    world.job('j', { dependsOn: [{ job: 'parent', when: 'completed' }] });
+    const job = world.cluster.jobs.get('j')!;
+    expect([job.blocked, placeablePartitions(job, second(9))]).toEqual([true, []]);
+    world.onJob('parent', { type: 'JobCompleted', data: { at: second(3) } });
+    expect(job.blocked).toBe(true);
+    const dependencies = [{ job: 'parent', outcome: 'completed' as const }];
+    world.onJob('j', { type: 'DependenciesMet', data: { dependencies, at: second(4) } });
+    expect(job).toMatchObject({ blocked: false, queuedAt: second(4) });
+    expect(placeablePartitions(job, second(9))).toEqual([0]);
   });
 });
 

@@ -1,6 +1,5 @@
 import { toMillis } from '#kernel';
 import type { Instant, Millis } from '#kernel';
-import type { Dependency } from '#jobs';
 import { JOB_STREAM_PREFIX, NODE_STREAM_PREFIX, PROJECT_STREAM_PREFIX } from './streams.js';
 import type { ClusterJob, ClusterNode, ClusterState, LiveExecution } from './state.js';
 
@@ -25,28 +24,15 @@ export const desiredOf = (job: Pick<ClusterJob, 'paused' | 'cancelRequested'>): 
   job.cancelRequested ? 'stop' : job.paused ? 'pause' : 'run';
 
 /**
- * Indexes of the partitions that may be placed at a time. None for a job that is paused or to be cancelled, or whose
- * dependencies are not met (see `dependenciesOf`, which the caller asks first).
+ * Indexes of the partitions that may be placed at a time. None for a job that is paused or to be cancelled, or that waits for
+ * others.
  */
 export const placeablePartitions = (job: ClusterJob, time: Instant): readonly number[] =>
-  job.paused || job.cancelRequested
+  job.paused || job.blocked || job.cancelRequested
     ? []
     : job.partitions.flatMap(({ state, notBefore }, index) =>
         state === 'waiting' && (notBefore === undefined || notBefore <= time) ? [index] : [],
       );
-
-export type DependencyState = 'met' | 'pending' | 'impossible' | 'unknown';
-
-/**
- * How one dependency stands. `unknown`: the job is not live and not among the ended ones still kept; its own stream
- * tells. `impossible`: it ended otherwise than asked.
- */
-export const dependencyState = (cluster: ClusterState, { job, when }: Dependency): DependencyState => {
-  if (cluster.jobs.has(job)) return 'pending';
-  const outcome = cluster.ended.get(job)?.outcome;
-  if (outcome === undefined) return 'unknown';
-  return when === 'terminal' || when === outcome ? 'met' : 'impossible';
-};
 
 export interface FreeDevice {
   readonly id: string;

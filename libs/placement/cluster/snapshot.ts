@@ -135,6 +135,8 @@ const JOB: Codec<ClusterJob> = record<ClusterJob>()({
   executions: map(EXECUTION),
   exclusions: map(plain()),
   priority: 'plain',
+  blocked: 'plain',
+  queuedAt: 'plain',
   paused: 'plain',
   cancelRequested: 'plain',
   decisions: 'plain',

@@ -217,6 +217,10 @@ export interface ClusterJob {
   /** Nodes kept out of this job's choice, until when. */
   readonly exclusions: Map<string, Instant>;
   priority: number;
+  /** It waits for other jobs to end. */
+  blocked: boolean;
+  /** When it first entered the queue; of a blocked job, when it was submitted. */
+  queuedAt: Instant;
   paused: boolean;
   cancelRequested: boolean;
   /** How many decisions are recorded. */

@@ -58,6 +58,7 @@ const SHAPES: Some<Partial<JobSpec>> = [
   { project: 'other', type: 'daemon', priority: 70 },
   { type: 'ops' },
   { type: 'service', count: 2 },
+  { dependsOn: [{ job: 'j0', when: 'terminal' }] },
 ];
 
 const INVENTORIES: Some<Partial<Inventory>> = [
@@ -133,6 +134,7 @@ const STEPS: Some<Step> = [
   onJob((at, { any }) => ({ type: 'JobPriorityChanged', data: { priority: any, at } })),
   onJob((at) => ({ type: 'JobPaused', data: { reason: 'hold', at } })),
   onJob((at) => ({ type: 'JobResumed', data: { at } })),
+  onJob((at) => ({ type: 'DependenciesMet', data: { dependencies: [{ job: 'j0', outcome: 'failed' }], at } })),
   onJob((at) => ({ type: 'JobCancelRequested', data: { reason: 'x', byUser: true, at } })),
   onJob((at, { node, any }) => ({
     type: 'JobRequeued',

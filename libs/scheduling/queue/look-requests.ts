@@ -10,6 +10,9 @@ export const SWEEP = 'sweep';
 /** The control plane has started. */
 export const START = 'start';
 
+/** With each of these a job enters the queue. */
+const FIRST_TRIGGERS: ReadonlySet<string> = new Set(['JobSubmitted', 'DependenciesMet', START]);
+
 export interface LookParts {
   readonly view: ClusterView;
   readonly broker: EvaluationBroker;
@@ -28,11 +31,12 @@ export class LookRequests {
   constructor(private readonly parts: LookParts) {}
 
   /**
-   * A look at the job, at a moment or at once: unless one is still to come by then, which will see all that this one would.
+   * A look at the job, at a moment or at once: unless one is still to come by then, which will see all that this one would. What
+   * waits for other jobs is not looked at.
    */
   ask(jobId: string, trigger: string, moment?: Millis): void {
     const job = this.parts.view.cluster.jobs.get(jobId);
-    if (!job) return;
+    if (!job || job.blocked) return;
     const now = this.parts.clock.now();
     const waitUntil = moment !== undefined && moment > now ? moment : undefined;
     const id = this.idFor(job, trigger);
@@ -82,7 +86,7 @@ export class LookRequests {
 
   /** The one that the submission was answered with is the first. */
   private idFor(job: ClusterJob, trigger: string): string {
-    const isFirst = job.decisions === 0 && (trigger === 'JobSubmitted' || trigger === START);
+    const isFirst = job.decisions === 0 && FIRST_TRIGGERS.has(trigger);
     return isFirst && !this.parts.broker.knows(job.evaluationId) ? job.evaluationId : this.parts.ids.next();
   }
 }

@@ -69,6 +69,7 @@ export class JobTimeouts {
     const event = { type, data } as JobEvent;
     switch (event.type) {
       case 'JobSubmitted':
+      case 'DependenciesMet':
       case 'JobResumed':
         return this.watchJob(this.jobOf(jobId));
       case 'JobRequeued':

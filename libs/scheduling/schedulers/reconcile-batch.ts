@@ -16,7 +16,7 @@ import type { Pass, Placed } from './place.js';
  */
 export const reconcileBatch = (job: ClusterJob, cluster: ClusterState, pass: Pass): Plan => {
   const plan = emptyPlan(job, cluster, pass);
-  if (job.paused || job.cancelRequested) return plan;
+  if (job.paused || job.blocked || job.cancelRequested) return plan;
   const { due, until } = dueOf(job, pass.now);
   if (due.length === 0) return { ...plan, followUp: { kind: 'idle', ...(until !== undefined && { until }) } };
   const most = placesIn(cluster);

@@ -25,7 +25,7 @@ const MOST_DEFERRALS = 100;
  */
 export const reconcileTargets = (job: ClusterJob, cluster: ClusterState, pass: Pass): Plan => {
   const plan = emptyPlan(job, cluster, pass);
-  if (job.paused || job.cancelRequested) return plan;
+  if (job.paused || job.blocked || job.cancelRequested) return plan;
   const fixed = job.spec.type === 'ops' && job.partitions.length > 0;
   if (fixed) return onTargets(plan, job, cluster, pass, undefined);
   const at = toMillis(pass.now);

@@ -35,7 +35,7 @@ export class JobSpans {
       const parts = job.partitions.flatMap(({ notBefore }, index) =>
         notBefore === undefined ? [] : [[index, toMillis(notBefore)] as const],
       );
-      this.queued.set(job.id, { entered: toMillis(job.submittedAt), parts: new Map(parts) });
+      this.queued.set(job.id, { entered: toMillis(job.queuedAt), parts: new Map(parts) });
     }
     for (const executions of view.cluster.live.values()) {
       for (const { executionId, startedAt } of executions.values()) this.runs(executionId, startedAt);
@@ -56,6 +56,7 @@ export class JobSpans {
       case 'JobSubmitted':
         this.queued.set(jobId, { entered: toMillis(event.data.at), parts: new Map() });
         return;
+      case 'DependenciesMet':
       case 'JobResumed':
         return this.entersAgain(jobId, event.data.at);
       case 'JobRequeued':

@@ -18,6 +18,7 @@ import type { JobType } from '../../domain/job-spec.js';
 import { constraint } from '../placement-syntax.js';
 import {
   digestsFit,
+  distinctJobs,
   distinctPaths,
   insidePath,
   intervalsRise,
@@ -123,7 +124,7 @@ export class JobSpecDto {
   @Nested(() => BudgetDto, { optional: true })
   budget?: BudgetDto;
 
-  @NestedList(() => DependencyDto, { optional: true })
+  @NestedList(() => DependencyDto, { optional: true, rules: [distinctJobs] })
   dependsOn?: readonly DependencyDto[];
 
   @Nested(() => RetryDto, { optional: true, rules: [intervalsRise] })

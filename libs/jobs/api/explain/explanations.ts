@@ -108,6 +108,7 @@ const OWN_CAUSES: Readonly<Record<string, string>> = {
   look: 'until it was looked at',
   backoff: 'backoff before the next attempt',
   paused: 'paused',
+  dependencies: 'until the jobs that it waited for had ended',
   'no-nodes': 'no node had enrolled',
 };
 
