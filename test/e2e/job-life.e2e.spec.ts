@@ -100,14 +100,14 @@ describe('the life of a job', () => {
     expect(await job(jobId)).toMatchObject({ state: 'failed', failure });
   });
 
-  it('S-10 A-86 a real agent that is frozen cannot keep its job from timing out; it stops the task when it is back', async () => {
+  it('S-10 A-86 ten seconds of run: failed with "timed out after 10 s" within one second more, although the agent is frozen; it stops the task when it is back', async () => {
     const agent = await system.addAgent('real-1', { config: { labels: { test: 'real' } } });
     const task = { command: ['sleep', '300'] };
-    const jobId = await submit('real', { task, timeouts: { run: '2s' }, resources: { cpu: 0.1, memory: '64MiB' } });
+    const jobId = await submit('real', { task, timeouts: { run: '10s' }, resources: { cpu: 0.1, memory: '64MiB' } });
     await inState(jobId, 'running');
     agent.signal('SIGSTOP');
-    expect(await inState(jobId, 'failed')).toMatchObject({ reason: 'timed out after 2 s' });
-    expect(await ranFor(jobId)).toBeLessThanOrEqual(3_000);
+    expect(await inState(jobId, 'failed')).toMatchObject({ reason: 'timed out after 10 s' });
+    expect(await ranFor(jobId)).toBeLessThanOrEqual(11_000);
     expect(await held('real-1')).toHaveLength(1);
     agent.signal('SIGCONT');
     await eventually(

@@ -32,6 +32,25 @@ const processes = (word: string): string[] =>
     }
   });
 
+/** A task with a child that ignores SIGTERM in its group and a daemon outside of it. */
+const stubborn = (name: string): object => ({
+  task: {
+    command: ['sh', '-c', `(env -i setsid sleep ${name} &) ; sh -c "trap '' TERM; sleep ${name}; true"; true`],
+  },
+});
+
+/** One end for the job and one for each of its executions. */
+const cancelledOnce = async (system: TestSystem, jobId: string): Promise<void> => {
+  const events = await eventsOf(system.researcher(), jobId);
+  expect(count(events, 'JobCancelled')).toBe(1);
+  expect(count(events, 'JobCompleted', 'JobFailed')).toBe(0);
+  const ends = count(events, ...EXECUTION_ENDS, ...RESERVATION_ENDS);
+  expect(ends).toBe(count(events, 'ExecutionReserved'));
+};
+
+const noError = (system: TestSystem): void =>
+  expect(system.report()).not.toMatch(/"level":(50|60)|"level":"(error|fatal)"/);
+
 /** Real processes below a real agent, on the whole stack: what is stopped is gone, what is paused stands still. */
 describe('stopping and pausing what really runs', () => {
   let system: TestSystem;
@@ -61,7 +80,7 @@ describe('stopping and pausing what really runs', () => {
       60_000,
     );
     expect(violations(log)).toEqual([]);
-    expect(system.report()).not.toMatch(/"level":(50|60)|"level":"(error|fatal)"/);
+    noError(system);
   });
 
   const addAgent = (name: string) =>
@@ -80,12 +99,6 @@ describe('stopping and pausing what really runs', () => {
   /** A word for a command line that no other process has. */
   const word = (): string => `61.${String(process.pid)}${String((words += 1))}`;
   const submit = (change: object, label = 'real'): Promise<string> => submitLabelled(system, label, change);
-  /** A task with a child that ignores SIGTERM in its group and a daemon outside of it. */
-  const stubborn = (name: string): object => ({
-    task: {
-      command: ['sh', '-c', `(env -i setsid sleep ${name} &) ; sh -c "trap '' TERM; sleep ${name}; true"; true`],
-    },
-  });
   const get = (jobId: string): Promise<Record<string, unknown>> => system.researcher().get(`/jobs/${jobId}`);
   const inState = (jobId: string, ...wanted: string[]): Promise<Record<string, unknown>> =>
     eventually(
@@ -107,14 +120,7 @@ describe('stopping and pausing what really runs', () => {
       (found) => found.length >= many,
     );
 
-  /** One end for the job and one for each of its executions. */
-  const endedOnce = async (jobId: string): Promise<void> => {
-    const events = await eventsOf(system.researcher(), jobId);
-    expect(count(events, 'JobCancelled')).toBe(1);
-    expect(count(events, 'JobCompleted', 'JobFailed')).toBe(0);
-    const ends = count(events, ...EXECUTION_ENDS, ...RESERVATION_ENDS);
-    expect(ends).toBe(count(events, 'ExecutionReserved'));
-  };
+  const endedOnce = (jobId: string): Promise<void> => cancelledOnce(system, jobId);
 
   describe('E-03 a job cancelled while', () => {
     it('it is queued', async () => {
@@ -343,4 +349,35 @@ describe('an agent that comes back when its lease is over', () => {
     expect(violations(log)).toEqual([]);
     expect(processes('61.000')).toEqual([]);
   }, 240_000);
+
+  it('S-07 P-04 a job is stopped while its node is offline: it stops when the node comes back', async () => {
+    const config = { labels: { test: 'asleep' }, grace: '500ms', probes: { python: false } };
+    const agent = await system.addAgent('asleep', { config });
+    const jobId = await submitLabelled(system, 'asleep', stubborn('61.001'));
+    await reaches(system, jobId, 'ExecutionStarted');
+    await eventually(
+      () => Promise.resolve(processes('61.001')),
+      (found) => found.length >= 2,
+    );
+    agent.signal('SIGSTOP');
+    await eventually(
+      () => wholeLog(system.operator()),
+      (log) => log.some(({ type, stream }) => type === 'NodeWentOffline' && stream === 'node-asleep'),
+    );
+    await system.researcher().post(`/jobs/${jobId}/cancel`, { reason: 'not needed any more' });
+    expect(processes('61.001')).not.toEqual([]);
+    agent.signal('SIGCONT');
+    await reaches(system, jobId, 'JobCancelled');
+    await eventually(
+      () => Promise.resolve(processes('61.001')),
+      (found) => found.length === 0,
+    );
+    await cancelledOnce(system, jobId);
+    const log = await eventually(
+      () => wholeLog(system.operator()),
+      (events) => heldOn(events, 'asleep').length === 0,
+    );
+    expect(violations(log)).toEqual([]);
+    noError(system);
+  });
 });
