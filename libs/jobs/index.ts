@@ -10,6 +10,7 @@ export { executionIdOf, JOB_STREAM_PREFIX, jobIdOfExecution, jobStream } from '.
 export type * from './domain/job-spec.js';
 export { FACTORS, FAILURE_CLASSES, hasTargets, isEndless } from './domain/job-spec.js';
 export { answerReport } from './domain/report.js';
+export { hasNoNode } from './domain/targets.js';
 export { nextTimeout, runDeadline } from './domain/timeouts.js';
 export { isLive, jobStateName, liveExecutions } from './domain/state.js';
 export type {

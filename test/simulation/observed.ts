@@ -1,6 +1,6 @@
 import type { MemoryLog, RecordedEvent } from '#event-store';
 import type { Report, ReportAnswer } from '#contracts';
-import { hasTargets, isEndless, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
+import { hasNoNode, hasTargets, isEndless, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
 import type { JobEvent, JobFailed, JobSubmitted } from '#jobs';
 import { fold, toInstant, toMillis } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis } from '#kernel';
@@ -226,6 +226,7 @@ export class Observed implements Truth {
     const lacks = added.map((nodeId) => part(`is not on ${nodeId}, which matches`, true));
     const keeps = removed.map((nodeId) => part(`is still on ${nodeId}, which does not match`, true));
     const nowhere = job.spec.type === 'ops' && job.partitions.length === 0 ? [part('has no nodes yet', true)] : [];
+    if (isMute(job)) nowhere.push(part('is on no node and does not say why', true));
     return [...nowhere, ...lacks, ...keeps, ...parts];
   }
 
@@ -323,6 +324,10 @@ export class Observed implements Truth {
     return this.nodes.get(executionId) ?? '';
   }
 }
+
+/** A daemon without a node states why none matches. */
+const isMute = ({ spec, partitions, lastDecision }: ClusterJob): boolean =>
+  spec.type === 'daemon' && hasNoNode(partitions) && lastDecision?.partition !== partitions.length;
 
 const brief = ({ type, data }: RecordedEvent): object => {
   if (type !== 'PlacementDecided') return type === 'JobSubmitted' || type === 'NodeEnrolled' ? {} : data;

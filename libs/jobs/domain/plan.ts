@@ -4,6 +4,7 @@ import type { Decision } from './decision.js';
 import type { JobEvent } from './events.js';
 import { hasTargets } from './job-spec.js';
 import type { JobState } from './state.js';
+import { hasNoNode } from './targets.js';
 
 /* What a scheduler's plan comes to in the job's stream. */
 
@@ -19,6 +20,7 @@ export const decisionsOf = (plan: RecordPlan, job: JobState): JobEvent[] | undef
   const decisions = [...placements.map(({ decision }) => decision), ...deferrals];
   if (decisions.length > 0 && (job.paused || job.cancelRequested !== undefined)) return undefined;
   if (!areOfWaiting(decisions, job) || !areNew(placements, job) || !areAtTarget(placements, job)) return undefined;
+  if (placements.some(({ decision }) => !job.partitions[decision.partition])) return undefined;
   const events: JobEvent[] = [];
   let number = job.decisions;
   for (const [index, placement] of placements.entries()) {
@@ -34,10 +36,13 @@ export const decisionsOf = (plan: RecordPlan, job: JobState): JobEvent[] | undef
   return events;
 };
 
-/** Each for another partition, and each of these waits. */
+/** Each for another partition, and each of these waits; or for a daemon as a whole that waits for a node to match. */
 const areOfWaiting = (decisions: readonly Decision[], job: JobState): boolean =>
   new Set(decisions.map(({ partition }) => partition)).size === decisions.length &&
-  decisions.every(({ partition }) => job.partitions[partition]?.state === 'waiting');
+  decisions.every(({ partition }) => job.partitions[partition]?.state === 'waiting' || isOfWhole(partition, job));
+
+const isOfWhole = (partition: number, { spec, partitions }: JobState): boolean =>
+  spec?.type === 'daemon' && partition === partitions.length && hasNoNode(partitions);
 
 /** No claim that the job knows, be it as an execution or as one that was fenced off. */
 const areNew = (placements: readonly PlannedPlacement[], job: JobState): boolean =>
@@ -69,6 +74,7 @@ const isSame = (deferral: Decision, before: number, job: JobState): boolean =>
 
 /** Partitions of a job with targets wait for different reasons; those of others for the same, unless one was placed before. */
 const lastDeferral = ({ partition }: Decision, before: number, job: JobState): string | undefined => {
-  if (job.spec && hasTargets(job.spec.type)) return job.partitions[partition]?.deferral;
+  const own = job.partitions[partition];
+  if (job.spec && hasTargets(job.spec.type) && own) return own.deferral;
   return job.lastDecision && before === 0 ? deferralKey(job.lastDecision) : undefined;
 };

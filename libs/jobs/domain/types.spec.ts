@@ -2,9 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { fold } from '#kernel';
 import {
   aConfirmation,
+  aDecision,
   aFailure,
   aJobSpec,
   aPlacement,
+  aPlan,
   aReport,
   aSubmission,
   aSuccess,
@@ -337,6 +339,26 @@ describe('a daemon', () => {
     aPlacement(1, 2),
     start(1, 3),
   );
+
+  it('S-05 is decided for as a whole while it has no node, once for each reason, and placed nowhere', () => {
+    const reasonOf = (reason: string, number = 1, partition = 0) => {
+      const filtered = [{ reason, side: 'job' as const, never: true, nodes: 2, also: 0 }];
+      return aPlan({ deferrals: [aDecision({ number, partition, outcome: 'rejected', filtered })] });
+    };
+    const told = spec.after(submit('daemon'), reasonOf('constraint'));
+    expect(told.state.lastDecision).toMatchObject({ outcome: 'rejected' });
+    expect(told.state.partitions).toEqual([]);
+    told.when(reasonOf('constraint', 2)).then();
+    told.when(reasonOf('node.offline', 2)).thenTypes('PlacementDecided');
+    told.when(aPlacement(1, 1, { number: 2 })).thenRejected('DECISION_OUTDATED');
+    const there = spec.given(...told.history, ...told.when(aTargetChange(['node-1'], 2)).events);
+    there.when(reasonOf('constraint', 2, 1)).thenRejected('DECISION_OUTDATED');
+    const gone = there.when(aTargetChange([], 3, { removed: ['node-1'] }));
+    spec
+      .given(...there.history, ...gone.events)
+      .when(reasonOf('constraint', 2, 1))
+      .thenTypes('PlacementDecided');
+  });
 
   it('S-05 a failure is followed by another try on its node, for ever, with a backoff that has an end', () => {
     let story = onTwo;

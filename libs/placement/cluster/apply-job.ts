@@ -10,7 +10,7 @@ import type {
   ReservationConfirmed,
 } from '#jobs';
 import { reasonsDigest } from '../digest.js';
-import { isEndless } from '../job-types.js';
+import { hasTargets, isEndless } from '../job-types.js';
 import { applicationRecord, blame, clear } from './blame.js';
 import { digestOf } from '../inputs.js';
 import { nodeChanged } from './columns.js';
@@ -159,7 +159,9 @@ const decided = (job: ClusterJob, decision: Decision): void => {
   const digest = reasonsDigest(decision);
   job.decisions = number;
   job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, digest };
-  partitionOf(job, partition).digest = digest;
+  // One of a daemon as a whole is of no part.
+  const decidedFor = hasTargets(job.spec.type) ? job.partitions[partition] : partitionOf(job, partition);
+  if (decidedFor) decidedFor.digest = digest;
 };
 
 const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserved['data']): void => {

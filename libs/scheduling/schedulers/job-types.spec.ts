@@ -158,10 +158,37 @@ describe('a daemon', () => {
     await world.looping();
     await world.submit('j1', daemon);
     await settle(world);
-    expect(world.types('job-j1')).toEqual([]);
+    expect(world.types('job-j1')).toEqual(['PlacementDecided']);
     await world.onNode('n1', { type: 'ChangeInventory', inventory: anInventory(GPU_LABEL), at: world.now() });
     await world.time.advanceAsync(1_000);
     expect(await live(world)).toEqual(['0:n1']);
+  });
+
+  it('S-05 says why no node matches, once for each change of the reasons, and again when it has lost its nodes', async () => {
+    const world = await worldOf({ n1: {}, n2: { cpu: 0.5 } });
+    const said = (): unknown[] =>
+      world
+        .events('job-j1', 'PlacementDecided')
+        .map(({ data }) => data as Decision)
+        .filter(({ outcome }) => outcome !== 'placed')
+        .map(({ outcome, partition, considered, filtered }) => ({
+          of: [outcome, partition, considered],
+          reasons: filtered.flatMap(({ reason, nodes }) => (nodes > 0 ? [[reason, nodes]] : [])),
+        }));
+    await world.looping();
+    await world.submit('j1', daemon);
+    await settle(world);
+    expect(said()).toEqual([{ of: ['rejected', 0, 2], reasons: [['constraint', 2]] }]);
+    // Another node of the same kind is no news.
+    await world.node('n3');
+    await settle(world);
+    expect(said()).toHaveLength(1);
+    await world.onNode('n1', { type: 'ChangeInventory', inventory: anInventory(GPU_LABEL), at: world.now() });
+    await settle(world);
+    expect(await live(world)).toEqual(['0:n1']);
+    await world.onNode('n1', { type: 'ChangeInventory', inventory: anInventory(), at: world.now() });
+    await settle(world);
+    expect(said().slice(1)).toEqual([{ of: ['rejected', 1, 3], reasons: [['constraint', 3]] }]);
   });
 
   it.each([

@@ -99,6 +99,10 @@ export const dueOf = (job: ClusterJob, now: Instant): { readonly due: readonly n
   return until === undefined ? { due } : { due, until };
 };
 
+/** A deferral is recorded when its reason changes, not at each look. */
+export const isKnown = ({ lastDecision: last }: ClusterJob, decision: Decision): boolean =>
+  last?.partition === decision.partition && last.digest === reasonsDigest(decision);
+
 /** What the job waits for after a decision that placed nothing. */
 export const waitingFor = (decision: Decision): Waiting => {
   const { wakesOn, wakesAt } = decision;

@@ -1,10 +1,9 @@
 import type { Instant } from '#kernel';
 import type { Decision } from '#jobs';
-import { reasonsDigest } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome } from '../worker/job-scheduler.js';
-import { dueOf, emptyPlan, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
+import { dueOf, emptyPlan, isKnown, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
 import type { Pass, Placed } from './place.js';
 
 /**
@@ -32,7 +31,3 @@ const after = ([unplaced]: readonly Decision[], open: boolean, until: Instant | 
   if (unplaced) return { kind: 'waiting', ...waitingFor(unplaced), ...(until !== undefined && { until }) };
   return open ? { kind: 'again', because: 'more' } : { kind: 'placed' };
 };
-
-/** A deferral is recorded when its reason changes, not at each look. */
-const isKnown = ({ lastDecision: last }: ClusterJob, decision: Decision): boolean =>
-  last?.partition === decision.partition && last.digest === reasonsDigest(decision);

@@ -1,13 +1,14 @@
 import { byText, toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
+import { hasNoNode } from '#jobs';
 import type { Decision, Ending } from '#jobs';
-import { ALGORITHM, MATCHING_EVENTS, reasonsDigest, targetChange, wholeJob } from '#placement';
+import { ALGORITHM, decide, MATCHING_EVENTS, reasonsDigest, requestOf, targetChange, wholeJob } from '#placement';
 import type { ClusterJob, ClusterState, Matching } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome, Waiting } from '../worker/job-scheduler.js';
 import { allMatchingNodes } from '../selection/selection.js';
 import type { AllMatching } from '../selection/selection.js';
-import { dueOf, emptyPlan, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
+import { dueOf, emptyPlan, isKnown, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
 import type { Pass, Placed } from './place.js';
 
 /** Decisions that place nothing and are recorded in one pass at most: each node may have a reason of its own. */
@@ -17,7 +18,7 @@ const MOST_DEFERRALS = 100;
  * What there should be of an `ops` job or a `daemon` and is not: on each of its nodes one execution.
  *
  * First its nodes: those of an `ops` job are the ones that match at its first pass, and the job fails if there are none; those
- * of a daemon follow the cluster for ever. A change of them is a plan of its own, so that what is decided for a new node is
+ * of a daemon follow the cluster for ever, and while there is none it says why. A change of them is a plan of its own, so that what is decided for a new node is
  * decided from a log that has it. Then each partition that waits is decided for its own node; why it cannot be placed there
  * says nothing of the others, and is recorded when it changes. A job that is held gets nothing.
  *
@@ -37,7 +38,24 @@ export const reconcileTargets = (job: ClusterJob, cluster: ClusterState, pass: P
     return { ...plan, targets, followUp: { kind: 'again', because: 'more' } };
   }
   if (job.spec.type === 'ops') return { ...plan, end: nowhere(matching) };
+  if (hasNoNode(job.partitions)) return onNone(plan, job, cluster, pass, matching);
   return onTargets(plan, job, cluster, pass, matching);
+};
+
+/** A daemon waits until a node matches; why none does is decided and recorded for the job as a whole. */
+const onNone = (
+  plan: Plan,
+  job: ClusterJob,
+  cluster: ClusterState,
+  { evaluationId, trigger, now: time }: Pass,
+  matching: Matching,
+): Plan => {
+  const partition = job.partitions.length;
+  const context = { evaluationId, trigger, partition, time, number: job.decisions + 1 };
+  const { decision } = decide(requestOf(job, partition), cluster, context);
+  const deferrals = isKnown(job, decision) ? [] : [decision];
+  const followUp: EvaluationOutcome = { kind: 'waiting', ...waitingToMatch(matching) };
+  return { ...plan, deferrals, outcomes: [decision.outcome], followUp };
 };
 
 const onTargets = (

@@ -80,8 +80,10 @@ export class Explanations {
   /** What still asks for a place: the last decision did not find one, and nothing has come of it since. */
   private waitingRequest(jobId: string, { outcome, partition }: Decision): PlacementRequest | undefined {
     const job = this.view.cluster.jobs.get(jobId);
-    const waits = outcome !== 'placed' && job?.partitions[partition]?.state === 'waiting';
-    return waits ? requestOf(job, partition) : undefined;
+    if (!job || outcome === 'placed') return undefined;
+    // A daemon without a node waits as a whole.
+    const { state = 'waiting' } = job.partitions[partition] ?? {};
+    return state === 'waiting' ? requestOf(job, partition) : undefined;
   }
 
   /** A node that the reader does not see is as good as absent. */
