@@ -363,6 +363,15 @@ describe('job submit', () => {
     expect((await cli({}, 'job', 'submit', 'graph.yaml')).err).toContain('has project beside jobs');
   });
 
+  it('G-55 explains a job that waits for others, of which nothing is decided yet', async () => {
+    const reason = 'waits for job j0 (running)';
+    const answers = { 'GET /jobs/j1/decisions': { items: [] }, 'GET /jobs/j1': { state: 'blocked', reason } };
+    expect(await cli(answers, 'job', 'explain', 'j1')).toEqual({ code: 0, out: `blocked: ${reason}\n`, err: '' });
+    const queued = { ...answers, 'GET /jobs/j1': { state: 'queued' } };
+    const none = { code: 2, out: '', err: 'no decision is recorded for j1 yet\n' };
+    expect(await cli(queued, 'job', 'explain', 'j1')).toEqual(none);
+  });
+
   it('G-55 plans each job of a file by itself', async () => {
     writeFileSync(join(folder, 'graph.yaml'), graph.join('\n---\n'));
     const planned = { outcome: 'placed', explanation: ['fits'], ranking: [], warnings: [] };

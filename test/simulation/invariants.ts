@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '#event-store';
-import { hasTargets, isEndless, jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
-import type { Execution, JobEvent, JobState } from '#jobs';
+import { hasTargets, isEndless, isMet, jobDecider, jobIdOfExecution, liveExecutions, nextTimeout } from '#jobs';
+import type { Execution, JobEvent, JobOutcome, JobState } from '#jobs';
 import type { Instant } from '#kernel';
 import { freeCapacity, isWithin, nodeDecider } from '#nodes';
 import type { CapacityReduced, NodeEvent } from '#nodes';
@@ -25,6 +25,7 @@ export const violations = (log: readonly RecordedEvent[], observed: Observed): s
     ...observed.violations,
     ...wrong,
     ...wrongReductions(log, jobs),
+    ...wrongDependencies(log, jobs),
     ...forgotten(jobs, observed),
     ...notDerived(log),
   ];
@@ -86,7 +87,8 @@ const leftOpen = (stream: string, job: JobState, now: Instant): string[] => {
 };
 
 /** Why the job waits: each of its parts for itself, where they wait for nodes of their own. */
-const isStated = ({ spec, lastDecision, partitions }: JobState): boolean => {
+const isStated = ({ spec, blocked, lastDecision, partitions }: JobState): boolean => {
+  if (blocked) return true;
   if (spec && hasTargets(spec.type))
     return partitions.every(({ state, deferral }) => state !== 'waiting' || deferral !== undefined);
   return lastDecision !== undefined && lastDecision.outcome !== 'placed' && lastDecision.filtered.length > 0;
@@ -136,6 +138,34 @@ const wrongReductions = (log: readonly RecordedEvent[], jobs: ReadonlyMap<string
     const agrees = stated && isWithin(stated, contract) && isWithin(contract, stated);
     return agrees ? twice : [...twice, `${stream}: ${executionId} holds what its job does not say`];
   });
+};
+
+/**
+ * Nothing of a job is decided before what it waits for has ended as asked; it fails for that only when one has ended otherwise;
+ * and it goes on waiting only while that is open.
+ */
+const wrongDependencies = (log: readonly RecordedEvent[], jobs: ReadonlyMap<string, JobState>): string[] => {
+  const ended = new Map<string, JobOutcome>();
+  const wrong: string[] = [];
+  const verdict = (job: JobState): 'met' | 'impossible' | 'open' => {
+    const outcomes = (job.spec?.dependsOn ?? []).map((one) => ({ one, outcome: ended.get(one.job) }));
+    if (outcomes.some(({ one, outcome }) => outcome !== undefined && !isMet(one, outcome))) return 'impossible';
+    return outcomes.every(({ outcome }) => outcome !== undefined) ? 'met' : 'open';
+  };
+  for (const { stream, type, data } of log) {
+    const job = jobs.get(stream.slice('job-'.length));
+    if (!job?.spec || !stream.startsWith('job-')) continue;
+    const entered = ['DependenciesMet', 'PlacementDecided', 'TargetsChanged', 'ExecutionReserved'].includes(type);
+    if (entered && verdict(job) !== 'met') wrong.push(`${stream}: ${type} though what it waits for is ${verdict(job)}`);
+    const { code } = data as { code?: string };
+    if (type === 'JobFailed' && code === 'dependency-impossible' && verdict(job) !== 'impossible')
+      wrong.push(`${stream} failed though what it waits for is ${verdict(job)}`);
+    if (JOB_ENDS.has(type)) ended.set(job.jobId, job.ended ?? 'failed');
+  }
+  for (const job of jobs.values())
+    if (!job.ended && job.blocked && verdict(job) !== 'open')
+      wrong.push(`job ${job.jobId} still waits, though that is ${verdict(job)}`);
+  return wrong;
 };
 
 /** What was acknowledged to anybody is in the log. */

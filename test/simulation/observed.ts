@@ -1,6 +1,6 @@
 import type { MemoryLog, RecordedEvent } from '#event-store';
 import type { Report, ReportAnswer } from '#contracts';
-import { hasNoNode, hasTargets, isEndless, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
+import { hasNoNode, hasTargets, isEndless, isMet, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
 import type { JobEvent, JobFailed, JobSubmitted } from '#jobs';
 import { fold, toInstant, toMillis } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis } from '#kernel';
@@ -212,6 +212,7 @@ export class Observed implements Truth {
     const part = (what: string, overdue = false): Unsettled => ({ jobId: job.id, what: `${job.id} ${what}`, overdue });
     if (job.cancelRequested) return [part('is being cancelled')];
     if (job.paused) return [part('is paused')];
+    if (job.blocked) return this.isDecided(job) ? [part('waits for others, which is decided', true)] : [];
     const parts = job.partitions.flatMap((partition, index) => {
       if (partition.state !== 'waiting') return [];
       if ((partition.notBefore ?? '') > now) return [part('waits for its backoff')];
@@ -228,6 +229,16 @@ export class Observed implements Truth {
     const nowhere = job.spec.type === 'ops' && job.partitions.length === 0 ? [part('has no nodes yet', true)] : [];
     if (isMute(job)) nowhere.push(part('is on no node and does not say why', true));
     return [...nowhere, ...lacks, ...keeps, ...parts];
+  }
+
+  /** All that it waits for has ended, or one of them otherwise than asked. */
+  private isDecided({ spec }: ClusterJob): boolean {
+    const { jobs, ended } = this.cluster;
+    const impossible = spec.dependsOn.some((one) => {
+      const outcome = ended.get(one.job)?.outcome;
+      return outcome !== undefined && !isMet(one, outcome);
+    });
+    return impossible || !spec.dependsOn.some(({ job }) => jobs.has(job));
   }
 
   /** The new try of a partition never begins while the old one still counts, or where its node was told of its end. */

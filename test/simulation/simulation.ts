@@ -11,7 +11,7 @@ import { ControlPlane, RefusedCommand } from './control-plane.js';
 import type { Surroundings } from './control-plane.js';
 import { Network } from './network.js';
 import { Observed } from './observed.js';
-import { aPlannedJob, aPlannedNode, PROJECTS, START_OF_TIME } from './workload.js';
+import { aPlannedJob, aPlannedNode, dependentsOf, PROJECTS, START_OF_TIME } from './workload.js';
 import type { PlannedJob } from './workload.js';
 
 export interface SimulationOptions {
@@ -343,6 +343,7 @@ export class Simulation {
   private async submit(job: PlannedJob, chance: Chance): Promise<void> {
     const state = await this.insist(job.account, (plane) => plane.submit(job));
     this.observed.submitted(job.key, state !== undefined);
+    if (state) void this.submitDependents(job, chance.of('graph'));
     const jobId = job.key;
     if (chance.happens(0.1)) {
       await this.pause(chance.int(0, 60_000));
@@ -364,6 +365,11 @@ export class Simulation {
         plane.job(jobId, { type: 'ChangePriority', priority, at: plane.now() }),
       );
     }
+  }
+
+  /** What waits for others is submitted after them. */
+  private async submitDependents(job: PlannedJob, chance: Chance): Promise<void> {
+    for (const one of dependentsOf(job, this.options.jobs, chance)) await this.submit(one, chance.of(one.key));
   }
 
   /** As a client does that repeats its request until it is answered; `undefined` for a refusal. */

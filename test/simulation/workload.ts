@@ -1,7 +1,7 @@
 import { second } from '#testing';
 import { aJobSpec, aGpu, aPolicy, anInventory } from '#testing';
 import { hasTargets, isEndless } from '#jobs';
-import type { FailureClass, JobSpec, JobType } from '#jobs';
+import type { Dependency, FailureClass, JobSpec, JobType } from '#jobs';
 import type { GpuDevice, Inventory, Policy } from '#nodes';
 import type { Quota } from '#projects';
 import type { Chance } from './chance.js';
@@ -118,6 +118,21 @@ export const aPlannedJob = (index: number, jobs: number, chance: Chance): Planne
     timeouts: { confirm: chance.pick([5, 15, 15, 30]), ...boundsOf(chance) },
   });
   return { key, spec, account: chance.pick(['ana', 'bia', 'caio']) };
+};
+
+const WHEN: readonly Dependency['when'][] = ['completed', 'completed', 'completed', 'terminal', 'failed'];
+
+/** Of some jobs: two that wait for this one, and one that waits for both. */
+export const dependentsOf = ({ key }: PlannedJob, jobs: number, chance: Chance): PlannedJob[] => {
+  if (key.includes('-') || !chance.happens(0.06)) return [];
+  const on = (...parents: readonly string[]) => ({
+    dependsOn: parents.map((parent) => ({ job: parent, when: chance.pick(WHEN) })),
+  });
+  const graph = { left: on(key), right: on(key), join: on(`${key}-left`, `${key}-right`) };
+  return Object.entries(graph).map(([name, dependsOn]) => {
+    const planned = aPlannedJob(0, jobs, chance.of(name));
+    return { ...planned, key: `${key}-${name}`, spec: { ...planned.spec, ...dependsOn } };
+  });
 };
 
 const runOf = (type: JobType, chance: Chance): number => {

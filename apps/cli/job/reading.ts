@@ -57,6 +57,12 @@ export const explainJob = async (
   { client, io, output, flags }: Session<{ decision?: number; node?: string }>,
 ): Promise<void> => {
   const number = flags.decision ?? (await lastDecision(id, client));
+  if (number === undefined) {
+    const { state, reason, waitsFor } = await client.getJob(id);
+    if (state !== 'blocked') throw usage(`no decision is recorded for ${id} yet`);
+    writeOne(io.out, output, { id, state, reason, waitsFor }, () => `${state}: ${cell(reason)}\n`);
+    return;
+  }
   const decision = await client.decision(id, number, flags.node);
   if (isUnknown(decision.node)) throw usage(`error: ${[decision.explanation].flat().map(cell).join('\n')}`);
   const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n`;
@@ -65,11 +71,9 @@ export const explainJob = async (
 
 const isUnknown = (node: unknown): boolean => (node as { readonly kind?: string } | undefined)?.kind === 'unknown';
 
-const lastDecision = async (id: string, client: EscalonClient): Promise<number> => {
-  const last = (await client.decisions(id)).items.at(-1);
-  if (!last) throw usage(`no decision is recorded for ${id} yet`);
-  return last.number;
-};
+/** What waits for other jobs has none. */
+const lastDecision = async (id: string, client: EscalonClient): Promise<number | undefined> =>
+  (await client.decisions(id)).items.at(-1)?.number;
 
 const HISTORY_COLUMNS = [
   ['revision', 'revision'],

@@ -55,7 +55,9 @@ export class JobsController {
   @Post('batch')
   @HttpCode(200)
   @OwnIdempotency()
-  @ApiOperation({ summary: 'Submit up to 1,000 jobs: one result each, in their order' })
+  @ApiOperation({
+    summary: 'Submit up to 1,000 jobs: one result each, in their order; those that name each other, all or none',
+  })
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Stands for each item with its index' })
   async submitAll(
     @Body() body: unknown,

@@ -370,6 +370,52 @@ describe('the queries', () => {
     expect(await nodes.get('nobody')).toBeUndefined();
   });
 
+  it('G-55 A-98 shows what waits for other jobs last in the queue, with the jobs that it waits for as they are', async () => {
+    const own = await openReadStore({ url: await postgres.database(), entities: jobEntities });
+    const queries = new JobQueries(own);
+    const submit = (jobId: string, project: string, priority: number, ...parents: readonly string[]): JobCommand => {
+      const dependsOn = parents.map((job) => ({ job, when: 'completed' as const }));
+      return aSubmission({ jobId, spec: aJobSpec({ project, priority, dependsOn }) });
+    };
+    const histories: Readonly<Record<string, readonly JobCommand[]>> = {
+      done: [...completed.map((one) => ({ ...one, jobId: 'done' }) as JobCommand)],
+      secret: [submit('secret', 'reef', 1)],
+      first: [submit('first', 'demo', 2)],
+      urgent: [submit('urgent', 'demo', 99, 'done', 'first', 'secret')],
+      late: [submit('late', 'demo', 50, 'urgent')],
+      held: [submit('held', 'demo', 50, 'late'), { type: 'PauseJob', reason: 'lunch', at: second(1) }],
+    };
+    const entries = Object.entries(histories).flatMap(([jobId, commands]) =>
+      historyOf(commands).map((event): [string, JobEvent] => [jobStream(jobId), event]),
+    );
+    await applyAll(poolOf(own), [jobsProjection], recordedLog(entries));
+    const visible = ['demo'];
+    const { items } = await queries.queue({ visible });
+    expect(items.map(({ jobId, state, reason }) => [jobId, state, reason])).toEqual([
+      ['first', 'queued', 'waits for its first look at the nodes'],
+      ['urgent', 'blocked', 'waits for jobs first (queued), secret'],
+      ['late', 'blocked', 'waits for job urgent (blocked)'],
+    ]);
+    const awaited = (job: string, state: string | null) => ({ job, when: 'completed', state });
+    const waitsFor = [awaited('done', 'completed'), awaited('first', 'queued'), awaited('secret', null)];
+    expect(items[1]).toMatchObject({ waitsFor });
+    expect(await queries.get('urgent')).toMatchObject({ reason: 'waits for jobs first (queued), secret (queued)' });
+    expect(await queries.get('held')).toMatchObject({
+      reason: 'paused: lunch',
+      waitsFor: [awaited('late', 'blocked')],
+    });
+    expect(await queries.get('first')).toMatchObject({ waitsFor: null });
+    const paged: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page: Awaited<ReturnType<typeof queries.queue>> = await queries.queue({ visible, limit: 1, cursor });
+      paged.push(...page.items.map(({ jobId }) => jobId));
+      if (page.next === null) break;
+      cursor = page.next;
+    }
+    expect(paged).toEqual(['first', 'urgent', 'late']);
+    await own.destroy();
+  });
+
   it('shows projects', async () => {
     const projects = new ProjectQueries(source);
     expect((await projects.list()).items).toMatchObject([{ id: 'demo', quota: { cpu: 8 }, weight: 2, revision: '0' }]);

@@ -2,9 +2,12 @@ import { toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
 import { JobHistory } from './job-history.js';
+import { waitsForJobs } from './reasons.js';
 import { jobEntity } from './tables.js';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { Page, PageRequest, Tracked } from '#read-store';
+import type { Dependency } from '../domain/job-spec.js';
+import type { JobStateName } from '../domain/state.js';
 import type { JobRow } from './tables.js';
 
 /** Each that is given must hold; texts are compared exactly. */
@@ -25,8 +28,12 @@ export interface JobListRequest extends JobFilter, PageRequest {
 }
 
 export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'livePaused'> & Tracked;
-/** `reruns`: the jobs that run this one again, oldest first. */
-export type JobDetails = JobSummary & Pick<JobRow, 'spec'> & { readonly reruns: readonly string[] };
+/** A job that another waits for. The state is null where the reader does not see that job, or it is not in the read model yet. */
+export type AwaitedJob = Dependency & { readonly state: JobStateName | null };
+
+/** `reruns`: the jobs that run this one again, oldest first; `waitsFor`: what keeps it out of the queue, null when it is not kept. */
+export type JobDetails = JobSummary &
+  Pick<JobRow, 'spec'> & { readonly reruns: readonly string[]; readonly waitsFor: readonly AwaitedJob[] | null };
 
 export type Shares = ReadonlyMap<string, number>;
 
@@ -50,6 +57,8 @@ export interface QueueEntry {
   readonly name: string;
   readonly project: string;
   readonly account: string;
+  /** `blocked`: it waits for other jobs, and is looked at after all that is queued. */
+  readonly state: JobStateName;
   readonly priority: number;
   readonly submittedAt: string;
   /** Of the state: it may have been tried before. */
@@ -57,9 +66,11 @@ export interface QueueEntry {
   readonly notBefore: string | null;
   readonly reason: string | null;
   readonly reasons: JobRow['waitingOn'];
+  readonly waitsFor: readonly AwaitedJob[] | null;
   readonly attempt: number;
 }
 
+const BLOCKED = "(job.state = 'blocked')";
 const SHARE = 'COALESCE((:shares::jsonb ->> job.project)::float8, 0)';
 const MILLIS_WAITED = 'extract(epoch FROM (:asOf::timestamptz - job.submitted_at)) * 1000';
 /** As the broker reckons it. */
@@ -102,12 +113,15 @@ export class JobQueries {
   async get(jobId: string, visible?: readonly string[]): Promise<JobDetails | undefined> {
     const job = await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne();
     if (!job) return undefined;
-    return { ...job, reruns: job.endedAt === null ? [] : await this.reruns(jobId, visible) };
+    const reruns = job.endedAt === null ? [] : await this.reruns(jobId, visible);
+    if (!job.blocked || job.endedAt !== null) return { ...job, reruns, waitsFor: null };
+    const waitsFor = (await this.awaitedBy([job], visible)).get(jobId) ?? [];
+    return { ...job, reruns, waitsFor, ...(job.state === 'blocked' && { reason: waitsForJobs(stillOpen(waitsFor)) }) };
   }
 
   /**
    * In the scheduler's order: the highest priority first, with its points for waiting, then the project with the smallest of
-   * the given shares, then the job that was submitted first. All pages of one reading keep the moment and the shares of the
+   * the given shares, then the job that was submitted first; what waits for other jobs comes after all that. All pages of one reading keep the moment and the shares of the
    * first, whatever is used meanwhile. Throws `InvalidCursor` or `InvalidFilter`.
    */
   async queue({
@@ -119,29 +133,63 @@ export class JobQueries {
     asOf = NO_TIME,
     ...request
   }: QueueRequest): Promise<QueuePage> {
-    const filter = { state: 'queued', ...readFilter(request, ['project']) };
+    const filter = readFilter(request, ['project']);
     const size = pageLimit(limit);
-    const after = readCursor(cursor, filter, 6);
-    const moment = after ? thawedMoment(after[4]) : asOf;
-    const frozen = after ? thawedShares(after[5]) : frozenShares(shares, visible);
+    const after = readCursor(cursor, filter, 7);
+    const moment = after ? thawedMoment(after[5]) : asOf;
+    const frozen = after ? thawedShares(after[6]) : frozenShares(shares, visible);
     const written = JSON.stringify(Object.fromEntries(frozen));
-    const query = this.jobs(SUMMARY)
-      .addSelect(SHARE, 'project_share')
-      .addSelect(AGED, 'aged_priority')
-      .setParameters({ shares: written, aging, asOf: moment })
-      .orderBy('aged_priority', 'DESC')
-      .addOrderBy('project_share', 'ASC')
-      .addOrderBy('job.submittedAt', 'ASC')
-      .addOrderBy('job.id', 'ASC')
-      .limit(size + 1);
+    const query = this.inOrder({ shares: written, aging, asOf: moment }).limit(size + 1);
     narrow(query, filter, visible);
+    query.andWhere("job.state IN ('queued', 'blocked')");
     if (after) afterPlace(query, after);
     const rows = await query.getMany();
-    const page = pageOf(rows, size, ({ priority, project, submittedAt, id }) => {
-      const aged = priority + pointsFor(aging, submittedAt, moment);
-      return writeCursor([String(aged), String(frozen.get(project) ?? 0), submittedAt, id, moment, written], filter);
+    const page = pageOf(rows, size, ({ state, priority, project, submittedAt, id }) => {
+      const aged = String(priority + pointsFor(aging, submittedAt, moment));
+      const share = String(frozen.get(project) ?? 0);
+      return writeCursor([String(state === 'blocked'), aged, share, submittedAt, id, moment, written], filter);
     });
-    return { items: page.items.map(queueEntry), next: page.next, shares: frozen };
+    const awaited = await this.awaitedOf(
+      page.items.filter(({ state }) => state === 'blocked'),
+      visible,
+    );
+    return { items: page.items.map((job) => queueEntry(job, awaited.get(job.id))), next: page.next, shares: frozen };
+  }
+
+  private inOrder(by: { readonly shares: string; readonly aging: number; readonly asOf: Instant }) {
+    return this.jobs(SUMMARY)
+      .addSelect(SHARE, 'project_share')
+      .addSelect(AGED, 'aged_priority')
+      .addSelect(BLOCKED, 'is_blocked')
+      .setParameters(by)
+      .orderBy('is_blocked', 'ASC')
+      .addOrderBy('aged_priority', 'DESC')
+      .addOrderBy('project_share', 'ASC')
+      .addOrderBy('job.submittedAt', 'ASC')
+      .addOrderBy('job.id', 'ASC');
+  }
+
+  private async awaitedOf(
+    blocked: readonly { readonly id: string }[],
+    visible: readonly string[] | undefined,
+  ): Promise<ReadonlyMap<string, readonly AwaitedJob[]>> {
+    if (blocked.length === 0) return new Map();
+    const ids = blocked.map(({ id }) => id);
+    return this.awaitedBy(await this.jobs(['id', 'spec']).where('job.id = ANY(:ids)', { ids }).getMany(), visible);
+  }
+
+  /** What each of these jobs waits for, as it stands now. */
+  private async awaitedBy(
+    jobs: readonly Pick<JobRow, 'id' | 'spec'>[],
+    visible: readonly string[] | undefined,
+  ): Promise<ReadonlyMap<string, readonly AwaitedJob[]>> {
+    const ids = [...new Set(jobs.flatMap(({ spec }) => spec.dependsOn.map(({ job }) => job)))];
+    const query = this.jobs(['id', 'state']).where('job.id = ANY(:ids)', { ids });
+    if (visible) query.andWhere('job.project = ANY(:visible)', { visible });
+    const states = new Map((await query.getMany()).map(({ id, state }) => [id, state]));
+    const awaited = ({ spec }: Pick<JobRow, 'spec'>) =>
+      spec.dependsOn.map((one): AwaitedJob => ({ ...one, state: states.get(one.job) ?? null }));
+    return new Map(jobs.map((job) => [job.id, awaited(job)]));
   }
 
   private async reruns(jobId: string, visible: readonly string[] | undefined): Promise<readonly string[]> {
@@ -222,28 +270,51 @@ const asObject = (written: string): object => {
 };
 
 const afterPlace = (query: SelectQueryBuilder<JobRow & Tracked>, after: readonly string[]): void => {
-  const [priority, share, submittedAt, id] = after;
+  const [blocked, priority, share, submittedAt, id] = after;
   const broken = [Number(priority), Number(share), Date.parse(submittedAt ?? '')].some(Number.isNaN);
-  if (broken) throw new InvalidCursor();
+  if (broken || !['true', 'false'].includes(blocked ?? '')) throw new InvalidCursor();
   query.andWhere(
-    `(-${AGED}, ${SHARE}, job.submitted_at, job.id) > (-:priority::numeric, :share::float8, :submittedAt::timestamptz, :id)`,
-    { priority, share, submittedAt, id },
+    `(${BLOCKED}, -${AGED}, ${SHARE}, job.submitted_at, job.id) > (:blocked::boolean, -:priority::numeric, :share::float8, :submittedAt::timestamptz, :id)`,
+    { blocked, priority, share, submittedAt, id },
   );
 };
 
-const queueEntry = (job: JobRow): QueueEntry => {
-  const { id, name, project, account, priority, submittedAt, stateSince, notBefore, reason, waitingOn, attempt } = job;
+const ENDS: readonly (JobStateName | null)[] = ['completed', 'failed', 'cancelled'];
+
+/** Those that have not ended; all of them in the moment between the last end and what follows from it. */
+const stillOpen = (awaited: readonly AwaitedJob[]): readonly AwaitedJob[] => {
+  const open = awaited.filter(({ state }) => !ENDS.includes(state));
+  return open.length > 0 ? open : awaited;
+};
+
+const queueEntry = (job: JobRow, awaited?: readonly AwaitedJob[]): QueueEntry => {
+  const {
+    id,
+    name,
+    project,
+    account,
+    state,
+    priority,
+    submittedAt,
+    stateSince,
+    notBefore,
+    reason,
+    waitingOn,
+    attempt,
+  } = job;
   return {
     jobId: id,
     name,
     project,
     account,
+    state,
     priority,
     submittedAt,
     since: stateSince,
     notBefore,
-    reason,
+    reason: awaited ? waitsForJobs(stillOpen(awaited)) : reason,
     reasons: waitingOn,
+    waitsFor: awaited ?? null,
     attempt,
   };
 };

@@ -113,7 +113,7 @@ export const jobsTable: KeyedTable<JobRow> = {
     '(project, submitted_at DESC, id DESC)',
     '(state, submitted_at DESC, id DESC)',
     '(name, submitted_at DESC, id DESC)',
-    "(priority DESC, state_since, id) WHERE state = 'queued'",
+    "(priority DESC, state_since, id) WHERE state IN ('queued', 'blocked')",
     '(rerun_of, submitted_at) WHERE rerun_of IS NOT NULL',
   ],
 };

@@ -188,6 +188,8 @@ describe('G-55 the whole loop', () => {
     await world.node('n1');
     await world.submit('a', { resources: { cpu: 6, memory: 1, disk: 0, ioSlots: 0 } });
     await world.submit('b', { ...after('a'), timeouts: { confirm: 15, queue: 5 } });
+    const large = { resources: { cpu: 64, memory: 1, disk: 0, ioSlots: 0 } };
+    await world.submit('c', { ...after('a'), ...large, timeouts: { confirm: 15, queue: 5 } });
     await settled(world);
     await world.report((await world.execution('a')).executionId, 'start');
     await world.job('b', { type: 'ChangePriority', priority: 90, at: world.now() });
@@ -201,6 +203,10 @@ describe('G-55 the whole loop', () => {
       evaluationId: 'b-1',
       trigger: 'DependenciesMet',
     });
+    await world.time.advanceAsync(4_999);
+    expect(world.types('job-c')).toEqual(['DependenciesMet', 'PlacementDecided']);
+    await world.time.advanceAsync(1);
+    expect((await world.state('c')).ending).toMatchObject({ code: 'queue-timeout' });
     await loop.stop();
   });
 });
