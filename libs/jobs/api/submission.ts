@@ -150,7 +150,7 @@ export class JobSubmissions {
     const ids = keys.map((each) => this.idFor(caller, each));
     const batch = resolveReferences(items, ids);
     if (batch.waves || batch.mistakes.length > 0) return this.submitTogether(batch, ids, keys, caller);
-    const settled = await Promise.allSettled(items.map((item, index) => this.submit(item, caller, keys[index])));
+    const settled = await inGroups([...items.entries()], ([index, item]) => this.submit(item, caller, keys[index]));
     const positions = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value.position] : []));
     const results = settled.map((one): BatchResult => {
       if (one.status === 'fulfilled') return { status: 201, ...one.value.submission };
@@ -170,10 +170,11 @@ export class JobSubmissions {
     const results: BatchResult[] = [];
     let position: bigint | undefined;
     for (const wave of batch.waves ?? []) {
-      const stored = await Promise.all(wave.map((index) => this.storeItem(index, ids, read, caller)));
+      const stored = await inGroups(wave, (index) => this.storeItem(index, ids, read, caller));
       for (const [at, one] of stored.entries()) {
-        results[wave[at] ?? 0] = { status: 201, ...one.submission };
-        if (position === undefined || one.position > position) position = one.position;
+        if (one.status === 'rejected') throw one.reason;
+        results[wave[at] ?? 0] = { status: 201, ...one.value.submission };
+        if (position === undefined || one.value.position > position) position = one.value.position;
       }
     }
     return { results, position };
@@ -199,8 +200,8 @@ export class JobSubmissions {
   ): Promise<readonly ReadJob[]> {
     const submitted = new Set(ids);
     const known = new Set(mistakes.map(({ pointer }) => pointer));
-    const settled = await Promise.allSettled(
-      items.map((item, index) => this.read(ids[index] ?? '', item, caller, keys[index], submitted)),
+    const settled = await inGroups([...items.entries()], ([index, item]) =>
+      this.read(ids[index] ?? '', item, caller, keys[index], submitted),
     );
     const read = settled.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
     const found = settled.flatMap((one, index) => (one.status === 'rejected' ? mistakesOfItem(one.reason, index) : []));
@@ -229,6 +230,19 @@ export class JobSubmissions {
     return { ...this.explanations.plan(decision, request, caller), ...run, warnings: [...warnings, ...nodes] };
   }
 }
+
+/** Items of a batch that are read or stored at once: a thousand would keep the event store from answering anyone else. */
+const AT_ONCE = 50;
+
+const inGroups = async <Item, Answer>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Answer>,
+): Promise<PromiseSettledResult<Answer>[]> => {
+  const settled: PromiseSettledResult<Answer>[] = [];
+  for (let from = 0; from < items.length; from += AT_ONCE)
+    settled.push(...(await Promise.allSettled(items.slice(from, from + AT_ONCE).map(run))));
+  return settled;
+};
 
 /** What is wrong with one item, as places of the batch; a fault is none of the item's. */
 const mistakesOfItem = (reason: unknown, index: number): ProblemItem[] => {

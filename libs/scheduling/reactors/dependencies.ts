@@ -136,7 +136,8 @@ export class Dependencies {
       const job = view.cluster.jobs.get(jobId);
       const command = job?.blocked ? await this.commandFor(job) : undefined;
       const context = causationId === undefined ? ACTOR : { ...ACTOR, causationId };
-      if (command) await jobs.handle(jobStream(jobId), command, context);
+      const answer = command && (await jobs.handle(jobStream(jobId), command, context));
+      if (answer?.kind === 'rejected') log.error({ jobId, ...answer.rejection }, 'what a job waits for is told wrong');
     } catch (error) {
       log.warn({ jobId, err: error }, 'what a job waits for was not settled yet, it is tried again');
       if (!this.stopListening || !this.open.has(jobId)) return;
