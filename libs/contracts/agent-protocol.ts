@@ -45,6 +45,15 @@ export interface AssignedBatch {
   readonly min: number;
   readonly memoryPerItem: number;
   readonly gpuMemoryPerItem: number;
+  /** The task is run for one batch after another until these are done; without it once, with one batch. */
+  readonly items?: AssignedItems;
+}
+
+/** Items `from` to before `to`, the partition's part of `of`. */
+export interface AssignedItems {
+  readonly from: number;
+  readonly to: number;
+  readonly of: number;
 }
 
 export interface AssignedTask {

@@ -1,7 +1,26 @@
 import type { Millis, Rejection } from '#kernel';
 import type { Contract } from '#nodes';
-import { demandOf, estimateMistakes, forecast, holding, machineOf, verdict, without } from './budget/index.js';
-import type { Capacity, Estimate, ExpectedRelease, Forecast, Machine, Reject, Verdict, Wait } from './budget/index.js';
+import {
+  demandOf,
+  estimateMistakes,
+  forecast,
+  holding,
+  itemsOfNext,
+  machineOf,
+  verdict,
+  without,
+} from './budget/index.js';
+import type {
+  BatchSeen,
+  Capacity,
+  Estimate,
+  ExpectedRelease,
+  Forecast,
+  Machine,
+  Reject,
+  Verdict,
+  Wait,
+} from './budget/index.js';
 import { frozenCopy } from './frozen.js';
 
 declare const opaque: unique symbol;
@@ -82,6 +101,14 @@ export class ResourceGovernor {
   /** When the estimate is expected to be granted if nothing else is; undefined when that cannot be told. */
   forecast(estimate: Estimate, outlook: Outlook): Forecast | undefined {
     return forecast(demandOf(estimate), this.#machine, this.#expectedReleases(outlook), outlook.now);
+  }
+
+  /**
+   * How many items the next batch may have of something that holds `contract` for the estimate, and goes on holding it whatever
+   * the answer: from the least that the estimate takes to the contract's own batch.
+   */
+  nextBatch(contract: Contract, estimate: Estimate, seen: BatchSeen): number {
+    return itemsOfNext(demandOf(estimate), contract, without(this.#machine, contract), seen);
   }
 
   /** Counts what is held already, by something that runs since before this governor, whether it fits or not. */

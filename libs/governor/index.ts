@@ -2,6 +2,7 @@ export { ResourceGovernor } from './governor.js';
 export type { Granted, Outlook, Release, Reservation, Reserved } from './governor.js';
 export { contractFor, demandOf, machineOf, verdict } from './budget/index.js';
 export type {
+  BatchSeen,
   Capacity,
   Demand,
   DeviceChoice,
@@ -30,3 +31,5 @@ export type {
   Work,
 } from './queue/task.js';
 export type { JoinLimit } from './queue/workers.js';
+export { beginSequence, halved, isDone, itemsDone, nextRange, rangeDone } from './sequence/sequence.js';
+export type { ItemRange, Sequence } from './sequence/sequence.js';

@@ -8,7 +8,7 @@ export type * from './domain/decision.js';
 export type * from './domain/events.js';
 export { executionIdOf, JOB_STREAM_PREFIX, jobIdOfExecution, jobStream } from './domain/events.js';
 export type * from './domain/job-spec.js';
-export { FACTORS, FAILURE_CLASSES, hasTargets, isEndless } from './domain/job-spec.js';
+export { FACTORS, FAILURE_CLASSES, hasTargets, isEndless, itemsOfPartition } from './domain/job-spec.js';
 export { answerReport } from './domain/report.js';
 export { hasNoNode } from './domain/targets.js';
 export { nextTimeout, runDeadline } from './domain/timeouts.js';

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { issueToken } from '#platform/auth';
 import {
   enrolLabelled,
   eventsOf,
   eventually,
   heldOn,
+  SECRET,
   submitLabelled,
   TestSystem,
   violations,
   wholeLog,
 } from '../system/index.js';
+import { runEscalon } from './escalon-process.js';
 
 const GIB = 1024 ** 3;
 
@@ -45,6 +48,66 @@ describe('a job that works in batches', () => {
     expect(await output(jobId)).toBe(`6 items in ${GIB} bytes\n`);
     const { items } = await system.researcher().get<{ items: object[] }>(`/jobs/${jobId}/executions`);
     expect(items).toMatchObject([{ contract: { batchSize: 6, memory: GIB } }]);
+  });
+
+  it('G-57 is run batch after batch until all items of all its partitions are done, each once', async () => {
+    const jobId = await submitLabelled(system, 'small', {
+      resources: { cpu: 0.1, memory: '64MiB' },
+      count: 2,
+      batch: { size: 8, min: 2, memoryPerItem: '32MiB', items: 30 },
+      task: { command: ['sh', '-c', 'seq "$ESCALON_BATCH_FROM" "$((ESCALON_BATCH_TO - 1))" >> done.txt'] },
+      outputs: ['done.txt'],
+    });
+    expect(await ended(jobId)).toMatchObject({ state: 'completed', succeeded: 2 });
+    const { items } = await system
+      .researcher()
+      .get<{ items: { partition: number; artifacts: { sha256: string }[] }[] }>(`/jobs/${jobId}/executions`);
+    const parts = items.toSorted((left, right) => left.partition - right.partition);
+    const texts = await Promise.all(
+      parts.map(({ artifacts }) => system.researcher().get(`/artifacts/${artifacts[0]!.sha256}`)),
+    );
+    const done = texts.map((text) => String(text).trim().split('\n').map(Number));
+    expect(done).toEqual([
+      Array.from({ length: 15 }, (_, item) => item),
+      Array.from({ length: 15 }, (_, item) => 15 + item),
+    ]);
+    const events = await eventsOf(system.researcher(), jobId);
+    expect(events[0]?.data).toMatchObject({ spec: { batch: { size: 8, min: 2, items: 30 } } });
+    const told = events.filter(({ type }) => type === 'ExecutionProgressed').map(({ data }) => String(data.message));
+    expect(told.length).toBeGreaterThan(0);
+    for (const message of told) expect(message).toMatch(/^\d+ of 15 items$/);
+  });
+
+  it('G-57 examples/resample does every row of its table once, and says so', async () => {
+    await system.addAgent('roomy', { config: { memory: '2GiB', applications: [{ name: 'node', version: '24.0.0' }] } });
+    const env = {
+      ESCALON_URL: system.url,
+      ESCALON_TOKEN: await issueToken(SECRET, { role: 'operator', account: 'op' }),
+    };
+    const ran = await runEscalon(['job', 'submit', 'examples/resample/job.yaml', '--wait'], env);
+    expect({ code: ran.code, err: ran.err }).toMatchObject({ code: 0 });
+    const { items } = await system
+      .researcher()
+      .get<{ items: { artifacts: { path: string; sha256: string }[] }[] }>(`/jobs/${ran.out.trim()}/executions`);
+    const summary = items[0]?.artifacts.find(({ path }) => path === 'result.json');
+    expect(await system.researcher().get(`/artifacts/${summary!.sha256}`)).toMatchObject({
+      samples: 2000,
+      nodes: 1523,
+    });
+  });
+
+  it('G-57 is refused with every mistake of its batches named', async () => {
+    const spec = { name: 'wrong', project: 'demo', type: 'service', count: 3, task: { command: ['true'] } };
+    const answer = await system
+      .researcher()
+      .request('POST', '/jobs', { ...spec, batch: { size: 4, min: 5, items: 2 } });
+    const codes = answer.body.errors.map(
+      ({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`,
+    );
+    expect([answer.status, codes]).toEqual([
+      422,
+      ['/batch/min CONFLICT', '/batch/items NOT_ALLOWED', '/batch/items CONFLICT', '/batch/min CONFLICT'],
+    ]);
   });
 
   it('G-25 G-26 may be confirmed with fewer items; what they do not need is given to another job', async () => {

@@ -96,7 +96,7 @@ describe('the four types of job', () => {
   });
 
   it('S-03 service: what ends of examples/lookup is replaced, and only a cancel ends the job', async () => {
-    const submitted = await escalon('job', 'submit', 'examples/lookup/job.yaml', '--wait', '--timeout', '60s');
+    const submitted = await escalon('job', 'submit', 'examples/lookup/job.yaml', '--wait');
     expect({ code: submitted.code, err: submitted.err }).toMatchObject({ code: 0 });
     const id = submitted.out.trim();
     const first = await answering(id);
@@ -111,7 +111,7 @@ describe('the four types of job', () => {
     expect(await job(id)).toMatchObject({ state: 'running', count: 1, succeeded: 0, liveRunning: 1, progress: 0 });
 
     expect((await escalon('job', 'cancel', id, '--reason', 'seen enough')).code).toBe(0);
-    expect((await escalon('job', 'wait', id, '--timeout', '30s')).code).toBe(4);
+    expect((await escalon('job', 'wait', id)).code).toBe(4);
     await expect(fetch(second.address)).rejects.toThrow();
   });
 
@@ -131,7 +131,7 @@ describe('the four types of job', () => {
   const lookUp = async (address: string): Promise<unknown> => (await fetch(`${address}/T4`)).json();
 
   it('S-04 ops: examples/node-check runs once on every node that matches, and each leaves its result', async () => {
-    const submitted = await escalon('job', 'submit', 'examples/node-check/job.yaml', '--wait', '--timeout', '60s');
+    const submitted = await escalon('job', 'submit', 'examples/node-check/job.yaml', '--wait');
     expect({ code: submitted.code, err: submitted.err }).toMatchObject({ code: 0 });
     const id = submitted.out.trim();
     expect(await job(id)).toMatchObject({ type: 'ops', state: 'completed', count: 2, succeeded: 2 });
@@ -178,7 +178,7 @@ describe('the four types of job', () => {
   it('S-05 daemon: runs on every node that matches, gains one that joins, leaves one that matches no more', async () => {
     const id = await submitLabelled(system, 'types', { ...STAYS, type: 'daemon' });
     await runOn(id, 'lab-a', 'lab-b');
-    expect((await escalon('job', 'wait', id, '--timeout', '30s')).code).toBe(0);
+    expect((await escalon('job', 'wait', id)).code).toBe(0);
     await addNode('lab-c');
     await runOn(id, 'lab-a', 'lab-b', 'lab-c');
 

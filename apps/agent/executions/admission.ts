@@ -1,6 +1,6 @@
 import type { Assignment, Contract, Inventory } from '#contracts';
 import { ResourceGovernor, TaskQueue } from '#governor';
-import type { Estimate } from '#governor';
+import type { BatchSeen, Estimate } from '#governor';
 import { toMillis } from '#kernel';
 import type { Clock, Timers } from '#kernel';
 
@@ -79,6 +79,11 @@ export class Admission {
       this.governor.release(reservation);
       this.queue.resourcesChanged();
     });
+  }
+
+  /** How many items the next batch of what holds the assignment's contract may have. */
+  nextBatch(assignment: Assignment, seen: BatchSeen): number {
+    return this.governor.nextBatch(assignment.contract, estimateOf(assignment), seen);
   }
 
   resize(inventory: Inventory): void {

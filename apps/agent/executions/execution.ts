@@ -1,28 +1,25 @@
 import type { Artifact, Assignment, DesiredState } from '#contracts';
+import { nextBatches } from '../batches/next-batch.js';
+import type { BatchSizes } from '../batches/batches.js';
 import { messageOf } from '../client/errors.js';
-import { aborted, within } from '../client/wait.js';
+import { aborted } from '../client/wait.js';
+import { entryAfter } from '../journal/entry.js';
 import type { JournalEntry } from '../journal/entry.js';
-import { LogStream } from '../logs/log-stream.js';
+import { TaskLogs } from '../logs/task-logs.js';
 import { Meter } from '../metering/meter.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
 import type { ProcessIdentity } from '../runner/process-identity.js';
-import { processInfo } from '../runner/process-table.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
 import { failure, failureOf } from './ending.js';
-import type { Failure } from './ending.js';
+import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
-import { lastReport } from './last-report.js';
+import { lastReport, refusedReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
-import { Run } from './run.js';
+import { Run, timesOf } from './run.js';
 import type { RunTimes } from './run.js';
-
-/** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
-const LOGS_BEFORE_RESULT = 10_000;
-/** How long an acknowledged execution's folder is kept for logs that still could not be sent. */
-const LOGS_AFTER_RESULT = 300_000;
 
 type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
 
@@ -30,7 +27,8 @@ type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
  * One execution on this node, from its admission to the acknowledgement of its result.
  *
  * It goes through the journal's phases in order (admitted, starting, running, ended, finished), entering at the one that
- * its entry names, so that a restarted agent goes on where the last one was. `stop` leads to `finished` with the given
+ * its entry names, so that a restarted agent goes on where the last one was; with further batches it comes from running over
+ * `between` to starting again. `stop` leads to `finished` with the given
  * failure from wherever it is; `discard`, when the server no longer wants to hear of it, ends it without a report; `leave`
  * lets go of it with process and journal as they are, for a later agent.
  */
@@ -42,7 +40,7 @@ export class Execution {
   private readonly folder: TaskFolder;
   private readonly meter: Meter;
   private readonly interrupt = new AbortController();
-  private logs: LogStream[] = [];
+  private readonly logs: TaskLogs;
   private run: Run | undefined;
   private stopFailure: Failure | undefined;
   private unsure = false;
@@ -57,8 +55,10 @@ export class Execution {
     private entry: JournalEntry,
     /** Resolves when the server was heard to want this execution; nothing new is begun before. */
     private readonly wanted: Promise<void>,
+    private readonly sizes: BatchSizes,
   ) {
     this.folder = taskFolder(host.data, entry.assignment.executionId);
+    this.logs = new TaskLogs(host, this.id, this.folder);
     this.meter = new Meter(entry.measured);
     this.desired = entry.pausedSince === undefined ? entry.assignment.desired : 'pause';
     if (this.desired === 'run') this.runWanted.resolve(undefined);
@@ -104,13 +104,13 @@ export class Execution {
     this.host.log.info({ executionId: this.id, reason }, 'the control plane dropped an execution');
     this.discarded = true;
     this.host.reports.forget(this.id);
-    for (const log of this.logs) log.abort();
+    this.logs.abort();
     this.stop(failure('cancelled', 'discarded', reason));
   }
 
   leave(): void {
     this.left = true;
-    for (const log of this.logs) log.abort();
+    this.logs.abort();
     this.interrupt.abort();
     this.runWanted.resolve(undefined);
   }
@@ -123,6 +123,10 @@ export class Execution {
       case 'starting':
       case 'running':
         await this.takeBack();
+        break;
+      case 'between':
+        await Promise.race([this.wanted, aborted(this.interrupt.signal)]);
+        await this.runAll();
         break;
       case 'ended':
         await this.publish();
@@ -149,7 +153,7 @@ export class Execution {
     const failed = this.stopFailure ?? (await this.prepare()) ?? this.stopFailure;
     if (this.isGone()) return;
     if (failed) return this.finish(failed);
-    await this.start();
+    await this.runAll();
   }
 
   /** Makes the folder and brings the inputs, as long as nobody says stop. */
@@ -169,21 +173,36 @@ export class Execution {
     }
   }
 
-  private async start(): Promise<void> {
+  /** Runs the task: once, or for one batch after another. */
+  private async runAll(): Promise<void> {
+    let again = true;
+    while (again && !this.isGone())
+      again = this.stopFailure
+        ? await this.processEnded({ cpuSeconds: 0, failure: this.stopFailure })
+        : await this.runOnce();
+  }
+
+  /** Whether another batch follows. */
+  private async runOnce(): Promise<boolean> {
     const { executionId, task } = this.assignment;
+    const { startedAt = this.host.clock.now() } = this.entry;
+    const isFirst = this.entry.startedAt === undefined;
     let started: TaskProcess;
     try {
-      const launch = await prepareLaunch(this.host, this.assignment, this.folder);
-      await this.change({ phase: 'starting', startedAt: this.host.clock.now(), measured: this.meter.measured() });
-      const firstLook = (pid: number): void => void this.meter.sample([processInfo(pid) ?? []].flat());
-      started = await TaskProcess.start(launch, this.host.timers, firstLook);
+      const batches = await nextBatches(this.entry, this.folder, this.sizes);
+      const launch = await prepareLaunch(this.host, this.assignment, this.folder, batches);
+      this.meter.lap();
+      await this.change({ phase: 'starting', startedAt, measured: this.meter.measured(), ...(batches && { batches }) });
+      started = await TaskProcess.start(launch, this.host.timers, (pid) => this.meter.look(pid));
     } catch (error) {
-      return this.finish(failureOf(error, 'starting the task'));
+      await this.finish(failureOf(error, 'starting the task'));
+      return false;
     }
     this.host.log.info({ executionId, pid: started.identity.pid, command: task.command }, 'task started');
     const saved = this.change({ phase: 'running', process: started.identity });
-    void this.report('start');
-    await Promise.all([saved, this.watch(started, false)]);
+    if (isFirst) void this.report('start');
+    const [again] = await Promise.all([this.watch(started, false), saved]);
+    return again;
   }
 
   /** Goes on with a task that an earlier agent started: running, ended meanwhile, or gone without a trace. */
@@ -200,36 +219,39 @@ export class Execution {
     this.unsure = true;
     if (this.entry.phase === 'starting') void this.report('start');
     await this.change({ phase: 'running', process: identity });
-    await this.watch(process, true);
+    if (await this.watch(process, true)) await this.runAll();
   }
 
   private adopt(identity: ProcessIdentity): TaskProcess {
     return TaskProcess.adopt(identity, this.folder, this.host.timers, this.host.groups?.of(this.id));
   }
 
-  private async watch(process: TaskProcess, adopted: boolean): Promise<void> {
-    this.followLogs();
-    const { startedAt = this.host.clock.now(), pausedFor, pausedSince } = this.entry;
-    const times = { startedAt, pausedFor, ...(pausedSince !== undefined && { pausedSince }) };
-    const run = new Run(this.host, {
-      assignment: this.assignment,
-      folder: this.folder,
-      process,
-      meter: this.meter,
-      adopted,
-      times,
-      timesChanged: (changed) => this.saveTimes(changed),
-    });
+  /** Whether another batch follows. */
+  private async watch(process: TaskProcess, adopted: boolean): Promise<boolean> {
+    this.logs.follow();
+    const { assignment, folder, meter } = this;
+    const times = timesOf(this.entry, this.host.clock.now());
+    const timesChanged = (changed: RunTimes): Promise<void> => this.saveTimes(changed);
+    const of = { assignment, folder, process, meter, adopted, times, timesChanged };
+    const run = new Run(this.host, { ...of, batches: this.entry.batches });
     this.run = run;
     const ended = run.watch();
     if (this.stopFailure) run.stop(this.stopFailure);
     else this.passOn();
     const result = await Promise.race([ended, this.whenLeft()]);
     this.run = undefined;
-    if (!result) return;
-    const { ending, endedAt } = result;
-    await this.change({ phase: 'ended', ending, endedAt, measured: this.meter.measured() });
+    if (!result) return false;
+    return this.processEnded(result.ending, result.endedAt);
+  }
+
+  /** Journals what was done before anything follows: another batch (true), or the publishing. */
+  private async processEnded(ended: Ending, endedAt = this.host.clock.now()): Promise<boolean> {
+    const measured = this.meter.measured();
+    this.entry = entryAfter(this.entry, ended, { endedAt, measured, peakMemory: this.meter.lap() });
+    await this.host.journal.save(this.entry);
+    if (this.entry.phase === 'between') return true;
     await this.publish();
+    return false;
   }
 
   /** After a restart, once both are known, the run also learns what the server takes it to be. */
@@ -256,8 +278,8 @@ export class Execution {
 
   private async publish(): Promise<void> {
     if (this.isGone()) return;
-    this.followLogs();
-    for (const log of this.logs) log.finish();
+    this.logs.follow();
+    this.logs.finish();
     const ending = this.entry.ending ?? { cpuSeconds: 0 };
     const { artifacts, failed } = await publishOutputs(this.host.publisher, {
       work: this.folder.work,
@@ -268,7 +290,7 @@ export class Execution {
       begun: () => void this.report('publish'),
     });
     if (this.isGone()) return;
-    await within(this.host.timers, LOGS_BEFORE_RESULT, Promise.all(this.logs.map(({ done }) => done)));
+    await this.logs.beforeResult();
     if (this.isGone()) return;
     await this.finish(ending.failure ?? (failed && (this.stopFailure ?? failed)), artifacts);
   }
@@ -290,19 +312,15 @@ export class Execution {
     if (last && !this.discarded) {
       const outcome = await this.host.reports.send(last);
       if (this.isLeft()) return;
-      if (outcome.kind === 'refused') await this.reportRefusal(outcome.reason);
-      if (outcome.kind !== 'rejected') await this.lastLogs();
+      if (outcome.kind === 'refused') await this.host.reports.send(refusedReport(this.assignment, outcome.reason));
+      if (outcome.kind !== 'rejected') {
+        if (this.entry.startedAt !== undefined) this.logs.follow();
+        await this.logs.afterResult();
+      }
     }
     if (this.isLeft()) return;
     await removeTaskFolder(this.folder);
     await this.host.journal.remove(this.id);
-  }
-
-  /** A result that the server cannot read must not leave the execution open for ever: its plainest form is sent. */
-  private async reportRefusal(reason: string): Promise<void> {
-    const { executionId, fencingToken } = this.assignment;
-    const refused = failure('infrastructure', 'report-refused', `the result was refused: ${reason}`);
-    await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...refused });
   }
 
   /** A fault of the agent's own (its disk, most likely): nothing may go on running unseen, and the server is told. */
@@ -316,23 +334,6 @@ export class Execution {
     this.entry = { ...this.entry, phase: 'finished' };
     if (!this.isGone()) await this.host.reports.send({ type: 'fail', executionId, fencingToken, ...reason });
     await this.host.journal.remove(this.id).catch(() => undefined);
-  }
-
-  private async lastLogs(): Promise<void> {
-    if (this.entry.startedAt !== undefined) this.followLogs();
-    for (const log of this.logs) log.finish();
-    await within(this.host.timers, LOGS_AFTER_RESULT, Promise.all(this.logs.map(({ done }) => done)));
-    for (const log of this.logs) log.abort();
-  }
-
-  private followLogs(): void {
-    if (this.logs.length > 0) return;
-    const refused = (error: unknown): void =>
-      this.host.log.warn({ executionId: this.id, reason: messageOf(error) }, 'logs were refused');
-    this.logs = (['stdout', 'stderr'] as const).map((stream) => {
-      const options = { executionId: this.id, stream, file: this.folder[stream], limit: this.host.logLimit, refused };
-      return new LogStream(options, this.host.http, this.host.timers, this.host.random);
-    });
   }
 
   /** A confirmation tells of a smaller contract than was reserved, so that others get the rest. */

@@ -1,4 +1,5 @@
 import type { Assignment, AssignmentsAnswer, Contract, Inventory } from '#contracts';
+import type { BatchSizes } from '../batches/batches.js';
 import { within } from '../client/wait.js';
 import { newEntry } from '../journal/entry.js';
 import type { JournalEntry } from '../journal/entry.js';
@@ -13,6 +14,8 @@ import { removeOrphans } from './orphans.js';
 /** How many ids of executions that are over are remembered, against listings that were made before their end. */
 const REMEMBERED = 10_000;
 const STOP_LIMIT = 10_000;
+/** What has its inputs in its folder and may still read them. */
+const HAS_INPUTS: ReadonlySet<JournalEntry['phase']> = new Set(['starting', 'running', 'between']);
 const STOPPING = 'the agent is stopping';
 
 /**
@@ -43,7 +46,7 @@ export class Executions {
     await removeOrphans(this.host, known);
     for (const entry of entries) {
       const { executionId, inputs } = entry.assignment;
-      if (entry.phase === 'starting' || entry.phase === 'running') this.host.inputs.adopt(executionId, inputs);
+      if (HAS_INPUTS.has(entry.phase)) this.host.inputs.adopt(executionId, inputs);
       const execution = this.add(entry);
       if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
     }
@@ -152,7 +155,8 @@ export class Executions {
   }
 
   private add(entry: JournalEntry): Execution {
-    const execution = new Execution(this.host, entry, this.listed.promise);
+    const sizes: BatchSizes = (assignment, seen) => this.admission.nextBatch(assignment, seen);
+    const execution = new Execution(this.host, entry, this.listed.promise, sizes);
     this.live.set(execution.id, execution);
     void execution.released.then(() => this.host.inputs.release(execution.id));
     void execution.over.then(() => {

@@ -1,8 +1,9 @@
-import type { Artifact, Report } from '#contracts';
+import type { Artifact, Assignment, Report } from '#contracts';
 import { ranFor } from '../journal/entry.js';
 import type { JournalEntry } from '../journal/entry.js';
 import { consumptionOf } from '../metering/meter.js';
 import type { Measured } from '../metering/meter.js';
+import { failure } from './ending.js';
 import type { Failure } from './ending.js';
 
 /** What is told of an execution's end, made of what the journal knows of it. */
@@ -19,3 +20,11 @@ export const lastReport = (
   if (!failed) return { type: 'succeed', ...common, exitCode: exitCode ?? 0 };
   return { type: 'fail', ...common, ...failed, ...(exitCode !== undefined && { exitCode }) };
 };
+
+/** A result that the server cannot read must not leave the execution open for ever: this is its plainest form. */
+export const refusedReport = ({ executionId, fencingToken }: Assignment, reason: string): Report => ({
+  type: 'fail',
+  executionId,
+  fencingToken,
+  ...failure('infrastructure', 'report-refused', `the result was refused: ${reason}`),
+});

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Assignment } from '#contracts';
+import type { Batches } from '../batches/batches.js';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
 import { programOf } from '../runner/find-command.js';
 import { launchScript } from '../runner/launch-script.js';
@@ -17,8 +18,9 @@ export const prepareLaunch = async (
   host: ExecutionHost,
   assignment: Assignment,
   folder: TaskFolder,
+  batches?: Batches,
 ): Promise<Launch> => {
-  const environment = taskEnvironment(assignment, folder);
+  const environment = taskEnvironment(assignment, folder, batches);
   const [name = '', ...rest] = assignment.task.command;
   const program = await programOf(name, folder.work, environment['PATH'] ?? searchPath());
   const { disk } = limitsOf(assignment.contract, host.processLimit, host.enforcement);

@@ -2,7 +2,11 @@ import { stat } from 'node:fs/promises';
 import type { Assignment, DesiredState } from '#contracts';
 import type { Millis } from '#kernel';
 import type { GroupUsage } from '../cgroup/control-group.js';
+import { progressOf } from '../batches/batches.js';
+import type { Batches } from '../batches/batches.js';
+import type { JournalEntry } from '../journal/entry.js';
 import { ProgressReporter } from '../logs/progress-reporter.js';
+import type { ProgressTick } from '../logs/progress-lines.js';
 import { ProgressWatch } from '../logs/progress-watch.js';
 import { lastLines } from '../logs/read-range.js';
 import { DiskWatch } from '../metering/disk-watch.js';
@@ -31,6 +35,13 @@ export interface RunTimes {
   readonly pausedSince?: Millis;
 }
 
+/** When its run began, which is `now` if it has not, and how long it stood still. */
+export const timesOf = ({ startedAt, pausedFor, pausedSince }: JournalEntry, now: Millis): RunTimes => ({
+  startedAt: startedAt ?? now,
+  pausedFor,
+  ...(pausedSince !== undefined && { pausedSince }),
+});
+
 /** What there is to watch. */
 export interface RunOf {
   readonly assignment: Assignment;
@@ -40,6 +51,8 @@ export interface RunOf {
   /** Whether an earlier agent started it. */
   readonly adopted: boolean;
   readonly times: RunTimes;
+  /** Of a task that is run for one batch after another, as they stand while this one runs. */
+  readonly batches?: Batches | undefined;
   /** Resolves when they are on disk, or cannot be. */
   readonly timesChanged: (times: RunTimes) => Promise<void>;
 }
@@ -75,14 +88,16 @@ export class Run {
 
   /** Looks on until nothing of the task is left, and tells how it ended. */
   async watch(): Promise<{ ending: Ending; endedAt: Millis }> {
-    const { process, folder, adopted } = this.of;
+    const { process, folder, adopted, batches } = this.of;
     const unwatch = this.host.sampler.watch((table, mark) => this.sample(process.membersIn(table, mark)));
     const disk = new DiskWatch(folder.root, (bytes) => this.sawDisk(bytes), this.host.clock, this.host.timers);
     disk.start(this.limits.disk !== undefined);
     const reporter = new ProgressReporter(this.host.clock, this.host.timers, (tick) => {
       void this.host.reports.send({ type: 'progress', ...this.which(), ...tick });
     });
-    const progress = new ProgressWatch(folder, this.host.timers, (tick) => reporter.offer(tick));
+    const offer = (tick: ProgressTick): void => reporter.offer(batches ? progressOf(batches, tick) : tick);
+    if (batches && batches.sequence.batches > 0) offer({ fraction: 0 });
+    const progress = new ProgressWatch(folder, this.host.timers, offer, batches?.current?.stdout);
     if (adopted) this.holdOn();
     else this.timeout.set();
     await process.exited;
@@ -202,7 +217,7 @@ export class Run {
 
   private async ending(): Promise<Ending> {
     const exit = await this.of.process.exitRecord();
-    const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES);
+    const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES, this.of.batches?.current?.stderr);
     const counted = this.of.process.counted();
     this.of.meter.sawMemory(counted?.peakMemory ?? 0);
     const cpuSeconds = Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0);

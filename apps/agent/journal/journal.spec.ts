@@ -24,6 +24,16 @@ describe('the journal', () => {
     expect(await entriesOf()).toEqual([entry]);
   });
 
+  it('G-57 marks what only an agent that knows of batches may take up', async () => {
+    const items = { from: 0, to: 20, of: 20 };
+    const task = { batch: { min: 1, memoryPerItem: 1, gpuMemoryPerItem: 0, items } };
+    const some = someAssignment('job1.e1', ['true'], task);
+    const entry = newEntry({ ...some, contract: { ...some.contract, batchSize: 8 } });
+    await (await Journal.open(data)).save(entry);
+    expect(await entriesOf()).toEqual([entry]);
+    expect([entry.version, newEntry(some).version]).toEqual([2, 1]);
+  });
+
   it('keeps the order of saves and removals of one execution', async () => {
     const journal = await Journal.open(data);
     const entry = newEntry(someAssignment('job1.e1', ['true']));

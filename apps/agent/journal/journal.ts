@@ -71,12 +71,12 @@ export class Journal {
 }
 
 /** A later agent may write another shape; an older one must not act on it. */
-const VERSION: unknown = 1;
+const VERSIONS: readonly unknown[] = [1, 2];
 
 const parseEntry = (text: string): JournalEntry | undefined => {
   try {
     const entry = JSON.parse(text) as JournalEntry & { readonly version: unknown };
-    return entry.version === VERSION && typeof entry.assignment.executionId === 'string' ? entry : undefined;
+    return VERSIONS.includes(entry.version) && typeof entry.assignment.executionId === 'string' ? entry : undefined;
   } catch {
     return undefined;
   }

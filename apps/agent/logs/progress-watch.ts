@@ -17,13 +17,14 @@ export class ProgressWatch {
   private readonly lines = new LineSplitter();
   private readonly stop = new AbortController();
   private readonly watching: Promise<void>;
-  private offset = 0;
   private lastFile = '';
 
   constructor(
     private readonly folder: TaskFolder,
     private readonly timers: Timers,
     private readonly offer: (tick: ProgressTick) => void,
+    /** Bytes of standard output that are older than what is watched. */
+    private offset = 0,
   ) {
     this.watching = this.watch();
   }

@@ -17,13 +17,13 @@ export const readRange = async (path: string, offset: number, length: number): P
   }
 };
 
-/** The last lines of a file, at most `lines` of them and 4 KiB in all. */
-export const lastLines = async (path: string, lines: number): Promise<string[]> => {
+/** The last lines of a file after its first `from` bytes, at most `lines` of them and 4 KiB in all. */
+export const lastLines = async (path: string, lines: number, from = 0): Promise<string[]> => {
   const file = await open(path, 'r').catch(() => undefined);
   if (!file) return [];
   try {
     const { size } = await file.stat();
-    const length = Math.min(size, 4096);
+    const length = Math.min(Math.max(0, size - from), 4096);
     const { buffer } = await file.read(new Uint8Array(length), 0, length, size - length);
     const text = new TextDecoder().decode(buffer).replace(/\n$/, '');
     return text === '' ? [] : text.split('\n').slice(-lines);

@@ -1,5 +1,5 @@
 import type { Consumption } from '#contracts';
-import { peakMemory, TICKS_PER_SECOND } from '../runner/process-table.js';
+import { peakMemory, processInfo, TICKS_PER_SECOND } from '../runner/process-table.js';
 import type { ProcessInfo } from '../runner/process-table.js';
 
 /** What samples and transfers have shown so far. Bytes; CPU in seconds. */
@@ -20,6 +20,7 @@ export const NOTHING_MEASURED: Measured = { cpuSeconds: 0, maxMemory: 0, maxDisk
 export class Meter {
   private readonly ticks = new Map<string, number>();
   private memory: number;
+  private lapMemory = 0;
   private disk: number;
   private bytesIn: number;
   private bytesOut: number;
@@ -35,12 +36,25 @@ export class Meter {
   sample(tree: readonly ProcessInfo[], peakOf: (pid: number) => number = peakMemory): number {
     for (const { pid, startTime, cpuTicks } of tree) this.ticks.set(`${pid}:${startTime}`, cpuTicks);
     const resident = tree.reduce((sum, { memory }) => sum + memory, 0);
-    this.memory = Math.max(this.memory, resident, ...tree.map(({ pid }) => peakOf(pid)));
+    this.sawMemory(Math.max(resident, ...tree.map(({ pid }) => peakOf(pid))));
     return resident;
+  }
+
+  /** Takes in the first process of a task, at its first moment. */
+  look(pid: number): void {
+    this.sample([processInfo(pid) ?? []].flat());
   }
 
   sawMemory(bytes: number): void {
     this.memory = Math.max(this.memory, bytes);
+    this.lapMemory = Math.max(this.lapMemory, bytes);
+  }
+
+  /** The most memory since the last call, in bytes. */
+  lap(): number {
+    const peak = this.lapMemory;
+    this.lapMemory = 0;
+    return peak;
   }
 
   sawDisk(bytes: number): void {

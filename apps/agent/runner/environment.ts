@@ -1,5 +1,7 @@
 import { delimiter, dirname } from 'node:path';
 import type { Assignment } from '#contracts';
+import { batchEnvironment } from '../batches/batches.js';
+import type { Batches } from '../batches/batches.js';
 import type { TaskFolder } from './task-folder.js';
 
 /** The agent's search path with the running Node's folder first, so that a task's `node` is the one in the inventory. */
@@ -12,7 +14,11 @@ export const searchPath = (own = process.env['PATH'] ?? '/usr/local/bin:/usr/bin
  * The task's whole environment: nothing of the agent's own (its token least of all) but the search path and language.
  * The job's variables may change those, never the `ESCALON_` ones that tell the task its contract.
  */
-export const taskEnvironment = (assignment: Assignment, folder: TaskFolder): Record<string, string> => {
+export const taskEnvironment = (
+  assignment: Assignment,
+  folder: TaskFolder,
+  batches?: Batches,
+): Record<string, string> => {
   const { contract, task } = assignment;
   const gpus = contract.gpus.map(({ id }) => id).join(',');
   return {
@@ -31,6 +37,7 @@ export const taskEnvironment = (assignment: Assignment, folder: TaskFolder): Rec
     ESCALON_MEMORY: String(contract.memory),
     ESCALON_GPUS: gpus,
     ...(contract.batchSize === undefined ? {} : { ESCALON_BATCH_SIZE: String(contract.batchSize) }),
+    ...(batches && batchEnvironment(batches)),
     ESCALON_PROGRESS_FILE: folder.progress,
   };
 };

@@ -12,6 +12,8 @@ export { forecast } from './forecast.js';
 export type { ExpectedRelease, Forecast } from './forecast.js';
 export { holding, machineOf, without } from './machine.js';
 export type { Amounts, Capacity, Device, Machine } from './machine.js';
+export { itemsOfNext } from './next-batch.js';
+export type { BatchSeen } from './next-batch.js';
 export { FREE, HELD, LACKING } from './needs.js';
 export type { AmountNeed, DeviceNeed, Need, ShortageCode, Standing } from './needs.js';
 export type { Shortage } from './shortage.js';

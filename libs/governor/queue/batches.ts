@@ -2,6 +2,8 @@ import type { Rejection } from '#kernel';
 import type { BatchRequest } from '#jobs';
 import type { Contract } from '#nodes';
 import type { Estimate } from '../budget/index.js';
+import { askedNext, beginSequence, isDone, itemsDone, nextRange, rangeDone } from '../sequence/sequence.js';
+import type { ItemRange, Sequence } from '../sequence/sequence.js';
 import type { TaskQueue } from './task-queue.js';
 import type { TaskControl } from './task.js';
 
@@ -33,36 +35,32 @@ export interface SequenceEnd {
  */
 export const runInBatches = async <Item>(queue: TaskQueue, sequence: BatchSequence<Item>): Promise<SequenceEnd> => {
   const { id, items, signal } = sequence;
-  let done = 0;
-  for (let batches = 0; ; batches += 1) {
-    if (done === items.length) return { state: 'completed', done, batches };
-    if (signal?.aborted) return { state: 'cancelled', done, batches, reason: CANCELLED };
-    const name = `${id}/${batches + 1}`;
-    const submitted = queue.submit({ ...nextBatch(sequence, done), id: name });
-    if (submitted.kind === 'rejected') return { state: 'failed', done, batches, reason: submitted.rejection };
+  let at = beginSequence({ from: 0, to: items.length }, sequence.estimate.batch);
+  for (;;) {
+    const sofar = { done: itemsDone(at), batches: at.batches };
+    if (isDone(at)) return { state: 'completed', ...sofar };
+    if (signal?.aborted) return { state: 'cancelled', ...sofar, reason: CANCELLED };
+    const name = `${id}/${at.batches + 1}`;
+    const submitted = queue.submit({ ...nextBatch(sequence, at), id: name });
+    if (submitted.kind === 'rejected') return { state: 'failed', ...sofar, reason: submitted.rejection };
     const stop = (): void => void queue.cancel(name, CANCELLED.message);
     signal?.addEventListener('abort', stop, { once: true });
     const end = await submitted.ended;
     signal?.removeEventListener('abort', stop);
-    if (end.state !== 'completed') return { state: end.state, done, batches, reason: end.reason };
-    done += end.result;
+    if (end.state !== 'completed') return { state: end.state, ...sofar, reason: end.reason };
+    at = rangeDone(at, end.result);
   }
 };
 
 const CANCELLED: Rejection = { code: 'task.cancelled', message: 'the sequence was cancelled' };
 
-const nextBatch = <Item>({ items, estimate, work, lane, priority }: BatchSequence<Item>, done: number) => {
-  const left = items.length - done;
-  const { size, min } = estimate.batch;
-  const batch = { ...estimate.batch, size: Math.min(size, left), min: Math.min(min, left) };
-  return {
-    estimate: { ...estimate, batch },
-    work: async (contract: Contract, control: TaskControl): Promise<number> => {
-      const part = items.slice(done, done + (contract.batchSize ?? 0));
-      await work(part, contract, control);
-      return part.length;
-    },
-    ...(lane !== undefined && { lane }),
-    ...(priority !== undefined && { priority }),
-  };
-};
+const nextBatch = <Item>({ items, estimate, work, lane, priority }: BatchSequence<Item>, at: Sequence) => ({
+  estimate: { ...estimate, batch: { ...estimate.batch, ...askedNext(at) } },
+  work: async (contract: Contract, control: TaskControl): Promise<ItemRange> => {
+    const range = nextRange(at, contract.batchSize ?? 0) ?? { from: at.next, to: at.next };
+    await work(items.slice(range.from, range.to), contract, control);
+    return range;
+  },
+  ...(lane !== undefined && { lane }),
+  ...(priority !== undefined && { priority }),
+});

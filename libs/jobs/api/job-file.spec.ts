@@ -173,6 +173,15 @@ describe('a job file that is right', () => {
     });
   });
 
+  it('G-57 items are done in batches of at most what a partition has of them', () => {
+    const batch = (fields: object, count = 1) =>
+      spec(withTask({ count, batch: { size: 64, min: 8, ...fields } })).batch;
+    expect(batch({ items: 1000 })).toMatchObject({ size: 64, min: 8, items: 1000 });
+    expect(batch({ items: 20 })).toMatchObject({ size: 20, min: 8, items: 20 });
+    expect(batch({ items: 20 }, 3)).toMatchObject({ size: 7, min: 7, items: 20 });
+    expect(batch({})).not.toHaveProperty('items');
+  });
+
   it('S-03 S-05 what runs on and on is tried again after everything that another try may mend, for long', () => {
     for (const type of ['service', 'daemon'] as const) {
       const { retry } = spec(withTask({ type }));
@@ -204,6 +213,7 @@ describe('E-01 warnings name each field that is ignored', () => {
     [{ retry: { attempts: 1, memory: { factor: 2, max: '8GiB' } } }, /^\/retry\/memory is ignored: attempts is 1/],
     [{ retry: { memory: { factor: 2, max: '512MiB' } } }, /^\/retry\/memory is ignored: its max/],
     [{ retry: { on: ['cancelled', 'timeout'] } }, /^\/retry\/on: cancelled is ignored/],
+    [{ batch: { size: 8, items: 5 } }, /^\/batch\/size is taken as 5: a partition has no more items/],
     [{ batch: { size: 8, gpuMemoryPerItem: '1MiB' } }, /^\/batch\/gpuMemoryPerItem is ignored/],
     [{ estimate: { duration: '2h' }, timeouts: { run: '1h' } }, /^\/estimate\/duration is over/],
   ])('%j', (fields, warning) => {
@@ -283,6 +293,12 @@ describe('a job file that is wrong', () => {
     [{ estimate: { duration: 'soon' } }, '/estimate/duration MALFORMED'],
     [{ estimate: 30 }, '/estimate WRONG_TYPE'],
     [{ batch: { size: 8, min: 9 } }, '/batch/min CONFLICT'],
+    [{ batch: { size: 8, items: 0 } }, '/batch/items OUT_OF_RANGE'],
+    [{ batch: { size: 8, items: 1.5 } }, '/batch/items WRONG_TYPE'],
+    [{ batch: { size: 8, items: 'all' } }, '/batch/items WRONG_TYPE'],
+    [{ batch: { size: 8, min: 4, items: 3 } }, '/batch/min CONFLICT'],
+    [{ count: 9, batch: { size: 8, items: 8 } }, '/batch/items CONFLICT'],
+    [{ type: 'service', batch: { size: 8, items: 8 } }, '/batch/items NOT_ALLOWED'],
     [{ retry: { memory: { factor: 1, max: '8GiB' } } }, '/retry/memory/factor OUT_OF_RANGE'],
     [{ retry: { memory: { factor: 101, max: '8GiB' } } }, '/retry/memory/factor OUT_OF_RANGE'],
     [{ retry: { memory: { factor: 2 } } }, '/retry/memory/max REQUIRED'],

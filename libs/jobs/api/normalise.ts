@@ -61,12 +61,17 @@ const resources = (dto: Partial<ResourcesDto> = {}): ResourceRequest => ({
   ...(dto.gpu && { gpu: gpu(dto.gpu) }),
 });
 
-const batch = (dto: BatchDto, onGpu: boolean): BatchRequest => ({
-  size: dto.size,
-  min: dto.min ?? dto.size,
-  memoryPerItem: bytesOf(dto.memoryPerItem ?? 0),
-  gpuMemoryPerItem: onGpu ? bytesOf(dto.gpuMemoryPerItem ?? 0) : 0,
-});
+/** No batch has more items than a partition has: room for others would be reserved in vain. */
+const batch = (dto: BatchDto, onGpu: boolean, count: number): BatchRequest => {
+  const size = Math.min(dto.size, dto.items === undefined ? dto.size : Math.ceil(dto.items / count));
+  return {
+    size,
+    min: Math.min(dto.min ?? dto.size, size),
+    memoryPerItem: bytesOf(dto.memoryPerItem ?? 0),
+    gpuMemoryPerItem: onGpu ? bytesOf(dto.gpuMemoryPerItem ?? 0) : 0,
+    ...(dto.items !== undefined && { items: dto.items }),
+  };
+};
 
 const input = ({ source, path, size, sha256 }: InputDto): InputRequest => ({
   source,
@@ -128,7 +133,7 @@ const placementPart = (dto: JobSpecDto) => ({
   preferences: (dto.preferences ?? []).map(({ constraint, weight }) => ({ constraint, weight })),
   resources: resources(dto.resources),
   estimate: defined({ duration: seconds(dto.estimate?.duration) }),
-  ...(dto.batch && { batch: batch(dto.batch, dto.resources?.gpu !== undefined) }),
+  ...(dto.batch && { batch: batch(dto.batch, dto.resources?.gpu !== undefined, dto.count ?? 1) }),
 });
 
 const workPart = (dto: JobSpecDto) => ({
@@ -198,6 +203,10 @@ export const warningsOf = (dto: JobSpecDto, spec: JobSpec): readonly string[] =>
     [
       batches?.gpuMemoryPerItem !== undefined && bytesOf(batches.gpuMemoryPerItem) > 0 && !asked.gpu,
       '/batch/gpuMemoryPerItem is ignored: no gpu is asked for',
+    ],
+    [
+      batches !== undefined && spec.batch?.size !== batches.size,
+      `/batch/size is taken as ${spec.batch?.size ?? 0}: a partition has no more items`,
     ],
     [
       retries?.memory !== undefined && !spec.retry.memory,

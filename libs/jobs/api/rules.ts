@@ -103,6 +103,26 @@ export const minWithinSize: Rule = (value) =>
     ? fault('CONFLICT', `must not be over size, which is ${value.size}`, '/min')
     : NO_FAULTS;
 
+/** Items are divided among partitions, which all have some, and come to an end, which only a batch job does. */
+export const itemsFitJob: Rule = (file) => {
+  const { batch, type = 'batch', count = 1 } = isRecord(file) ? file : {};
+  const items = isRecord(batch) ? batch.items : undefined;
+  // What is no count of items has been told by the field's own rule.
+  if (typeof items !== 'number' || items < 1) return NO_FAULTS;
+  const { min } = batch as { readonly min?: unknown };
+  return [
+    ...(type === 'batch'
+      ? NO_FAULTS
+      : fault('NOT_ALLOWED', `is of jobs of type batch, and this is of type ${shown(type)}`, '/batch/items')),
+    ...(typeof count === 'number' && items < count
+      ? fault('CONFLICT', `must not be under count, which is ${count}`, '/batch/items')
+      : NO_FAULTS),
+    ...(typeof min === 'number' && min > items
+      ? fault('CONFLICT', `must not be over items, which is ${items}`, '/batch/min')
+      : NO_FAULTS),
+  ];
+};
+
 export const intervalsRise: Rule = (value) => {
   if (!isRecord(value)) return NO_FAULTS;
   const interval = secondsIfValid(value.interval);

@@ -33,13 +33,28 @@ export interface ResourceRequest {
   readonly gpu?: GpuRequest;
 }
 
-/** A task that works on items: it asks for `size` at once and accepts no fewer than `min`. Bytes per item. */
+/**
+ * A task that works on items: it asks for `size` at once and accepts no fewer than `min`. Bytes per item. With `items` the task
+ * is run again and again, for one batch after another, until so many items are done by all partitions together; without
+ * it once, with one batch.
+ */
 export interface BatchRequest {
   readonly size: number;
   readonly min: number;
   readonly memoryPerItem: number;
   readonly gpuMemoryPerItem: number;
+  readonly items?: number;
 }
+
+/** The items of one of `count` partitions, `from` to before `to`: in order, and as evenly as whole numbers allow. */
+export const itemsOfPartition = (
+  items: number,
+  partition: number,
+  count: number,
+): { readonly from: number; readonly to: number } => ({
+  from: Math.floor((items * partition) / count),
+  to: Math.floor((items * (partition + 1)) / count),
+});
 
 export interface Preference {
   readonly constraint: string;

@@ -1,5 +1,6 @@
 import type { AssignedBatch, AssignedInput, AssignedTask, Assignment, DesiredState } from '#contracts';
-import type { BatchRequest } from '#jobs';
+import { itemsOfPartition } from '#jobs';
+import type { JobSpec } from '#jobs';
 import type { ClusterJob, ClusterState, LiveExecution } from '#placement';
 
 /** What an agent is told of one execution; everything it needs to run it. */
@@ -26,16 +27,21 @@ const workOf = (
   const { spec } = job;
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
   const { command, env } = spec.task;
-  const batch = spec.batch && { batch: batchOf(spec.batch) };
+  const batch = spec.batch && { batch: batchOf(spec.batch, partition, spec.count) };
   const task = { command, env, outputs: spec.outputs, partition, partitions: partitionsOf(job), ...batch, ...limit };
   return { task, inputs: spec.inputs };
 };
 
 /** As many as were reserved stands in the contract. */
-const batchOf = ({ min, memoryPerItem, gpuMemoryPerItem }: BatchRequest): AssignedBatch => ({
+const batchOf = (
+  { min, memoryPerItem, gpuMemoryPerItem, items }: NonNullable<JobSpec['batch']>,
+  partition: number,
+  count: number,
+): AssignedBatch => ({
   min,
   memoryPerItem,
   gpuMemoryPerItem,
+  ...(items !== undefined && { items: { ...itemsOfPartition(items, partition, count), of: items } }),
 });
 
 /** How many there are now: of a daemon they come and go with its nodes, and each keeps its number. */

@@ -61,6 +61,10 @@ export class BatchDto {
 
   @Optional(size())
   gpuMemoryPerItem?: Measure;
+
+  /** All that are to be done, in as many batches as it takes. */
+  @Optional(whole(1, 1e9))
+  items?: number;
 }
 
 export class PreferenceDto {
