@@ -1,6 +1,6 @@
 import type { Instant } from '#kernel';
 import type { Decision } from '#jobs';
-import { reasonsDigest } from '#placement';
+import { reasonsDigest, sameHolds } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome } from '../worker/job-scheduler.js';
@@ -35,4 +35,6 @@ const after = ([unplaced]: readonly Decision[], open: boolean, until: Instant | 
 
 /** A deferral is recorded when its reason changes, not at each look. */
 const isKnown = ({ lastDecision: last }: ClusterJob, decision: Decision): boolean =>
-  last?.partition === decision.partition && last.digest === reasonsDigest(decision);
+  last?.partition === decision.partition &&
+  last.digest === reasonsDigest(decision) &&
+  sameHolds(last.lines, decision.lines);
