@@ -2,7 +2,8 @@ import { toMillis } from '#kernel';
 import type { Clock, Ids, Millis, Random, Timer, Timers } from '#kernel';
 import { hasTargets, JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
 import type { JobCommand, JobRequeued, JobState } from '#jobs';
-import type { CapacityReleased } from '#nodes';
+import { NODE_STREAM_PREFIX } from '#nodes';
+import type { CapacityReleased, CapacityReserved } from '#nodes';
 import type { RecordedEvent } from '#event-store';
 import { projectShare } from '#placement';
 import type { ClusterJob } from '#placement';
@@ -165,21 +166,35 @@ export class Scheduler {
     if (event.type === 'CapacityReleased') this.hearRelease(event);
     const change = changeOf(event, this.parts.view.cluster);
     if (change) this.learn(change);
-    this.hearTurns(event.type);
+    this.hearTurns(event);
     this.looks.flush();
   }
 
   /** The first in line is looked at as such, and whoever was it as one of many; for those behind it other nodes may be free now. */
-  private hearTurns(type: string): void {
-    if (type === 'NodePoolChanged') this.lineUpAgain();
+  private hearTurns(event: RecordedEvent): void {
+    if (event.type === 'NodePoolChanged') this.lineUpAgain();
+    if (event.type === 'CapacityReserved') this.hearClaim(event);
     const moved = this.fronts.moved(this.parts.view.cluster);
     if (moved.length === 0) return;
-    const change = turnCame(type);
+    const change = turnCame(event.type);
     for (const { was, is, isNew } of moved) {
       if (was !== undefined && was !== is && this.waiting.has(was)) this.looks.ask(was, change.type);
       if (is !== undefined && (is !== was || isNew)) this.looks.ask(is, change.type);
     }
     this.learn(change);
+  }
+
+  /** The first in line may wait for its project's quota or share from now on, and not for a node of the pool. */
+  private hearClaim({ stream, data }: RecordedEvent): void {
+    const { cluster } = this.parts.view;
+    if (cluster.pools.size === 0) return;
+    const { project } = data as CapacityReserved['data'];
+    const quota = cluster.projects.get(project)?.quota ?? {};
+    const shares = cluster.nodes.get(stream.slice(NODE_STREAM_PREFIX.length))?.policy.maxShare;
+    if (Object.keys(quota).length === 0 && shares === undefined) return;
+    for (const { front } of cluster.pools.values()) {
+      if (front && cluster.jobs.get(front.jobId)?.project === project) this.looks.ask(front.jobId, 'CapacityReserved');
+    }
   }
 
   /** Whoever waits may stand in other lines from now on, not the first of its class alone. A pool of many nodes changes in many events. */

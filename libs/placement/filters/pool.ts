@@ -83,7 +83,9 @@ const wouldDelay = (request: PlacementRequest, demand: Demand, cluster: ClusterS
     until: () => undefined,
     lasts: (node, at) => {
       const first = front(node);
-      return first && at <= lastStart(first) ? lastStart(first) + 1 : undefined;
+      if (!first || lastStart(first) === -Infinity) return undefined;
+      // Later nothing changes by time, but earlier all was otherwise.
+      return at <= lastStart(first) ? lastStart(first) + 1 : Infinity;
     },
   });
 };
