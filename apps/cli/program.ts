@@ -10,6 +10,7 @@ import { addAgent } from './up/agent-command.js';
 import { addDemo } from './demo/command.js';
 import { addJob } from './job/command.js';
 import { addNode } from './node/command.js';
+import { addPool } from './pool/command.js';
 import { addSimulate } from './simulate/command.js';
 import { addProject } from './system/projects.js';
 import { addProjections } from './system/projections.js';
@@ -25,6 +26,7 @@ const VERBS = [
   addJob,
   addQueue,
   addNode,
+  addPool,
   addAudit,
   addWhatIf,
   addProjections,

@@ -103,6 +103,7 @@ export const PROBLEMS = {
   NODE_ALREADY_ENROLLED: kind(409, 'The node is enrolled already', 'Use the token that it was given.'),
   NODE_NAME_TAKEN: kind(409, 'The name belongs to another node', 'Choose another name, or present its token.'),
   NODE_NOT_SCHEDULABLE: kind(409, 'The node takes no work now', 'Wait until it is online and not cordoned.', again),
+  POOL_UNKNOWN: kind(404, 'There is no such pool', 'List the pools to find its name.'),
   CAPACITY_EXCEEDED: kind(409, 'The node has not that much left', 'Wait for a release, or ask for less.', again),
 
   // Artifacts.

@@ -9,4 +9,5 @@ export type { FreeCapacity, Shortage } from './domain/ledger.js';
 export { latencyClassOf } from './domain/latency.js';
 export type { LatencyClass } from './domain/latency.js';
 export type * from './domain/policy.js';
+export type * from './domain/pool.js';
 export type { HeldCapacity, NodeState } from './domain/state.js';

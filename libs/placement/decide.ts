@@ -8,6 +8,8 @@ import type { ClusterState } from './cluster/state.js';
 import { chooseContract } from './contract.js';
 import { demandOf } from './demand.js';
 import { eventsThatLift, REASONS } from './filters/reasons.js';
+import { linesOf } from './line.js';
+import type { Lines } from './line.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
@@ -40,19 +42,20 @@ export interface Placement {
  * - `rejected`: every enrolled node has a reason that only a change of the node or of the job can lift.
  */
 export const decide = (request: PlacementRequest, cluster: ClusterState, context: DecisionContext): Placement => {
-  const look = lookAt(request, cluster, toMillis(context.time));
+  const at = toMillis(context.time);
+  const look = lookAt(request, cluster, at);
   const best = look.first(RANKING_KEPT);
   const winner = best[0];
   const contract = winner && chooseContract(winner, demandOf(request.spec), cluster.mix);
   const target = request.target === undefined ? {} : { target: request.target };
   const base = { ...baseOf(cluster, context, look), ...target, ranking: best.map((node) => look.ranked(node)) };
-  if (!winner || !contract) return { decision: { ...base, ...waiting(look) } };
+  if (!winner || !contract) return { decision: { ...base, ...waiting(look, linesOf(request, cluster, look, at)) } };
   return { decision: { ...base, ...placed(base.ranking, contract) }, nodeId: winner.id, contract };
 };
 
 type Base = Omit<
   Decision,
-  'ranking' | 'outcome' | 'wakesOn' | 'winner' | 'runnerUp' | 'margin' | 'contract' | 'wakesAt'
+  'ranking' | 'outcome' | 'lines' | 'wakesOn' | 'winner' | 'runnerUp' | 'margin' | 'contract' | 'wakesAt'
 >;
 
 const baseOf = (cluster: ClusterState, context: DecisionContext, { profile, ...look }: Look): Base => ({
@@ -89,24 +92,43 @@ const marginOf = (winner: RankedNode | undefined, runnerUp: RankedNode): number 
   Math.max(0, Math.round(((winner?.score ?? 0) - runnerUp.score) * 1e9) / 1e9);
 
 /** While each node says "never", only what lifts that can help: what merely frees a node cannot. */
-const waiting = ({ considered, possible, filtered, wakesAt }: Look) => {
+const waiting = ({ considered, possible, filtered, ...look }: Look, { lines, isFirst, lasts }: Lines) => {
   const ruledOut = considered > 0 && possible === 0;
+  const wakesAt = Math.min(look.wakesAt, lasts);
   return {
     outcome: (ruledOut ? 'rejected' : 'deferred') as DecisionOutcome,
-    wakesOn: wakesOnOf(ruledOut ? filtered.filter(({ never }) => never) : filtered),
+    ...(lines.length > 0 && { lines }),
+    wakesOn: wakesOnOf(ruledOut ? filtered.filter(({ never }) => never) : filtered, isFirst ? LEAVES_LINE : []),
     ...(Number.isFinite(wakesAt) && { wakesAt: toInstant(wakesAt) }),
   };
 };
 
+/**
+ * After these the first in line may wait for no node of its pool any more, or start on another one first: those behind it wait
+ * for it to be looked at.
+ */
+const LEAVES_LINE = [
+  'NodeWentOffline',
+  'NodeWentOnline',
+  'NodeCordoned',
+  'NodeUncordoned',
+  'NodeDrainStarted',
+  'NodePolicyChanged',
+  'NodeInventoryChanged',
+  'NodePoolChanged',
+  'ProjectConfigured',
+];
+
 /** Every type of event that can ever help a job which waits. */
 export const WAKING_EVENTS: ReadonlySet<string> = new Set([
   'NodeEnrolled',
+  ...LEAVES_LINE,
   ...Object.values(REASONS).flatMap(({ wakesOn }): readonly string[] => wakesOn),
 ]);
 
 /** A node that enrols is new to every reason. */
-const wakesOnOf = (filtered: readonly FilteredReason[]): string[] => {
-  const types = new Set<string>(['NodeEnrolled']);
+const wakesOnOf = (filtered: readonly FilteredReason[], also: readonly string[]): string[] => {
+  const types = new Set<string>(['NodeEnrolled', ...also]);
   for (const { reason, never } of filtered) {
     for (const type of eventsThatLift(reason, never)) types.add(type);
   }

@@ -1,5 +1,5 @@
 import { unreachable } from '#kernel';
-import type { Decision, FilteredReason, RankedNode, Weights } from '#jobs';
+import type { Decision, FilteredReason, Hold, RankedNode, Weights } from '#jobs';
 import { reasonDefinition } from './filters/reasons.js';
 import { FACTORS } from './scores/factors.js';
 import { formatValue } from './units.js';
@@ -15,6 +15,7 @@ export const explainDecision = (decision: Decision): string[] => {
     case 'deferred':
       return [
         ...deferredLines(decision),
+        ...placesInLine(decision),
         ...funnelLines(decision, 'Why not'),
         ...nearestMiss(decision),
         ...wakeLines(decision),
@@ -88,6 +89,14 @@ const deferredLines = ({ considered, time, target }: Decision): string[] => {
     : [`Waiting: at ${time} none of ${plural(considered, 'node')} could take it, but not all are ruled out for ever.`];
 };
 
+const placesInLine = ({ lines = [] }: Decision): string[] =>
+  lines.map(({ pool, hold }) => (hold ? expectedStart(pool, hold) : `In the line of pool ${pool}, behind the first.`));
+
+const expectedStart = (pool: string, { nodeId, from }: Hold): string =>
+  from === undefined
+    ? `First in the line of pool ${pool}: ${nodeId} is kept for it; when that has room nobody knows, for lack of estimates.`
+    : `First in the line of pool ${pool}: expected to start on ${nodeId} at ${from}.`;
+
 const rejectedLine = ({ considered, target }: Decision): string =>
   target !== undefined
     ? `Cannot be placed: ${target}, ${OWN}, can never take it, unless the node or the job changes.`
@@ -115,10 +124,13 @@ const reasonLine = (reason: FilteredReason): string => {
 
 const described = ({ reason }: FilteredReason): string => reasonDefinition(reason)?.description ?? reason;
 
-const comparedValues = ({ asked, best }: FilteredReason): string =>
-  [asked === undefined ? '' : `asked ${asked}`, best === undefined ? '' : `best ${best}`]
+const comparedValues = ({ reason, asked, best }: FilteredReason): string =>
+  [asked === undefined ? '' : `asked ${asked}`, best === undefined ? '' : `${bestOf(reason)} ${best}`]
     .filter((part) => part !== '')
     .join(', ');
+
+/** Who is first in a line is no better than others. */
+const bestOf = (reason: string): string => (reason.startsWith('pool.') ? 'first' : 'best');
 
 /**
  * Reasons are in the order of the filters, so the last that may pass stopped the nodes that came furthest; unless these may

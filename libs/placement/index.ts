@@ -9,6 +9,8 @@ export type { FreeCapacity, FreeDevice } from './cluster/queries.js';
 export { addClusterLine, clusterLines } from './cluster/snapshot.js';
 export type { ClusterLine } from './cluster/snapshot.js';
 export { emptyCluster } from './cluster/state.js';
+export { placeInLine } from './cluster/pool-line.js';
+export type { ClusterPool, Front, Turn } from './cluster/pool-line.js';
 export type {
   ClusterJob,
   ClusterNode,
@@ -23,7 +25,7 @@ export type {
   ProjectUsage,
 } from './cluster/state.js';
 export { FAILURE_WEIGHTS } from './cluster/track-record.js';
-export { demandKey } from './board/shape-key.js';
+export { behindKey, demandKey } from './board/shape-key.js';
 export { chooseContract } from './contract.js';
 export { mayChangeAnswer } from './could-take.js';
 export type { StatedReasons } from './could-take.js';
@@ -38,7 +40,8 @@ export { reasonsDigest } from './digest.js';
 export { explainDecision, inputsInWords } from './explain-decision.js';
 export { bestNodes, explainNode, neverReasons, nodeAnswers, preferencesMet } from './explain-node.js';
 export type { EligibleNode, NodeAnswer, NodeExplanation, NodeReason } from './explain-node.js';
-export { eventsThatLift, reasonDefinition, REASONS } from './filters/reasons.js';
+export { sameHolds } from './line.js';
+export { eventsThatLift, reasonDefinition, REASONS, TURNS } from './filters/reasons.js';
 export type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
 export { nextRequest, plannedRequest, requestOf, waitingPartitions } from './request.js';
 export type { PlacementRequest } from './request.js';

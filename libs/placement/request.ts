@@ -1,6 +1,7 @@
 import { toInstant } from '#kernel';
 import type { Instant, Millis } from '#kernel';
 import type { JobSpec } from '#jobs';
+import type { Turn } from './cluster/pool-line.js';
 import type { ClusterJob, ClusterState } from './cluster/state.js';
 import { withMemory } from './grown-spec.js';
 
@@ -19,6 +20,8 @@ export interface PlacementRequest {
   readonly avoid: ReadonlySet<string>;
   /** The one node that it may go to; absent where any will do. It alone is considered then. */
   readonly target?: string;
+  /** What its place in line depends on; absent of a job that is only planned, which would be the last of its priority. */
+  readonly turn?: Turn;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -52,6 +55,7 @@ export const requestOf = (job: ClusterJob, partition: number): PlacementRequest 
   institution: job.institution,
   exclusions: job.exclusions,
   avoid: new Set(job.partitions[partition]?.avoid),
+  turn: { jobId: job.id, priority: job.priority, submittedAt: job.submittedAt },
   ...targetOf(job, partition),
 });
 

@@ -1,8 +1,9 @@
 import { toMillis } from '#kernel';
-import type { Clock, Ids, Random, Timer, Timers } from '#kernel';
+import type { Clock, Ids, Millis, Random, Timer, Timers } from '#kernel';
 import { hasTargets, JOB_STREAM_PREFIX, jobIdOfExecution } from '#jobs';
 import type { JobCommand, JobRequeued, JobState } from '#jobs';
-import type { CapacityReleased } from '#nodes';
+import { NODE_STREAM_PREFIX } from '#nodes';
+import type { CapacityReleased, CapacityReserved } from '#nodes';
 import type { RecordedEvent } from '#event-store';
 import { projectShare } from '#placement';
 import type { ClusterJob } from '#placement';
@@ -11,9 +12,10 @@ import type { BrokerCounts } from './broker/evaluation-broker.js';
 import type { Commands, SchedulingLog, SchedulingObserver, SchedulingOptions } from './ports.js';
 import { DeadLetters } from './queue/dead-letters.js';
 import { LookRequests, START, SWEEP } from './queue/look-requests.js';
-import { changeOf } from './queue/news.js';
+import { changeOf, turnCame } from './queue/news.js';
 import type { Change } from './queue/news.js';
 import { Passes } from './queue/passes.js';
+import { PoolFronts } from './queue/pool-fronts.js';
 import { SupersededEvaluations } from './queue/superseded-evaluations.js';
 import { WaitingClasses } from './queue/waiting-classes.js';
 import type { ClusterView } from './view/cluster-view.js';
@@ -47,6 +49,8 @@ const LOOKS: ReadonlySet<string> = new Set([
 const HOLDS: ReadonlySet<string> = new Set(['JobPaused', 'JobCancelRequested']);
 const ENDS: ReadonlySet<string> = new Set(['JobCompleted', 'JobFailed', 'JobCancelled']);
 
+const GATHER_POOLS: Millis = 1_000;
+
 /** What the broker has, and how many jobs wait in classes until an event may help. */
 export interface SchedulerCounts extends BrokerCounts {
   readonly blocked: number;
@@ -74,6 +78,8 @@ export class Scheduler {
   private readonly workers: WorkerPool;
   private stopListening: (() => void)[] = [];
   private sweeper: Timer | undefined;
+  private fronts = new PoolFronts();
+  private poolsChanged: Timer | undefined;
   private running = false;
 
   constructor(private readonly parts: SchedulerParts) {
@@ -101,6 +107,8 @@ export class Scheduler {
     this.sweeper = timers.every(options.sweepInterval, () => this.sweep());
     for (const job of view.cluster.jobs.values()) this.takeUp(job);
     for (const jobId of this.waiting.heads()) this.looks.ask(jobId, START);
+    this.fronts = new PoolFronts();
+    for (const { is } of this.fronts.moved(view.cluster)) if (is !== undefined) this.looks.ask(is, START);
     this.looks.flush();
     this.workers.start();
   }
@@ -109,6 +117,8 @@ export class Scheduler {
     this.running = false;
     for (const stop of this.stopListening.splice(0)) stop();
     this.sweeper?.cancel();
+    this.poolsChanged?.cancel();
+    this.poolsChanged = undefined;
     this.waiting.stop();
     this.passes.stop();
     this.deadLetters.stop();
@@ -157,7 +167,44 @@ export class Scheduler {
     if (event.type === 'CapacityReleased') this.hearRelease(event);
     const change = changeOf(event, this.parts.view.cluster);
     if (change) this.learn(change);
+    this.hearTurns(event);
     this.looks.flush();
+  }
+
+  /** The first in line is looked at as such, and whoever was it as one of many; for those behind it other nodes may be free now. */
+  private hearTurns(event: RecordedEvent): void {
+    if (event.type === 'NodePoolChanged') this.lineUpAgain();
+    if (event.type === 'CapacityReserved') this.hearClaim(event);
+    const moved = this.fronts.moved(this.parts.view.cluster);
+    if (moved.length === 0) return;
+    const change = turnCame(event.type);
+    for (const { was, is, isNew } of moved) {
+      if (was !== undefined && was !== is && this.waiting.has(was)) this.looks.ask(was, change.type);
+      if (is !== undefined && (is !== was || isNew)) this.looks.ask(is, change.type);
+    }
+    this.learn(change);
+  }
+
+  /** The first in line may wait for its project's quota or share from now on, and not for a node of the pool. */
+  private hearClaim({ stream, data }: RecordedEvent): void {
+    const { cluster } = this.parts.view;
+    if (cluster.pools.size === 0) return;
+    const { project } = data as CapacityReserved['data'];
+    const quota = cluster.projects.get(project)?.quota ?? {};
+    const shares = cluster.nodes.get(stream.slice(NODE_STREAM_PREFIX.length))?.policy.maxShare;
+    if (Object.keys(quota).length === 0 && shares === undefined) return;
+    for (const { front } of cluster.pools.values()) {
+      if (front && cluster.jobs.get(front.jobId)?.project === project) this.looks.ask(front.jobId, 'CapacityReserved');
+    }
+  }
+
+  /** Whoever waits may stand in other lines from now on, not the first of its class alone. A pool of many nodes changes in many events. */
+  private lineUpAgain(): void {
+    this.poolsChanged ??= this.parts.timers.after(GATHER_POOLS, () => {
+      this.poolsChanged = undefined;
+      for (const jobId of this.waiting.all()) this.looks.ask(jobId, 'NodePoolChanged');
+      this.looks.flush();
+    });
   }
 
   /** A job that waits and holds nothing any more has another shape. */

@@ -1,7 +1,7 @@
 import type { MemoryLog, RecordedEvent } from '#event-store';
 import type { Report, ReportAnswer } from '#contracts';
 import { hasNoNode, hasTargets, isEndless, isMet, jobDecider, jobIdOfExecution, nextTimeout } from '#jobs';
-import type { JobEvent, JobFailed, JobSubmitted } from '#jobs';
+import type { Decision, JobEvent, JobFailed, JobSubmitted } from '#jobs';
 import { fold, toInstant, toMillis } from '#kernel';
 import type { Clock, FakeTime, Instant, Millis } from '#kernel';
 import { applyEvent, decide, emptyCluster, requestOf, targetChange } from '#placement';
@@ -219,6 +219,8 @@ export class Observed implements Truth {
       const context = { number: 1, evaluationId: '', trigger: '', partition: index, time: now };
       const { decision, nodeId } = decide(requestOf(job, index), this.cluster, context);
       if (nodeId !== undefined) return [part(`waits, though ${nodeId} could take it`, true)];
+      const ghost = this.ghostLine(job.id, decision);
+      if (ghost !== undefined) return [part(`is first in the line of ${ghost}, and was not looked at as such`, true)];
       const excluded = decision.filtered.some(({ reason }) => reason === 'node.excluded');
       return excluded ? [part('waits for the end of an exclusion')] : [];
     });
@@ -239,6 +241,13 @@ export class Observed implements Truth {
       return outcome !== undefined && !isMet(one, outcome);
     });
     return impossible || !spec.dependsOn.some(({ job }) => jobs.has(job));
+  }
+
+  /** A pool in whose line the job is the first though it waits for nothing there, or without a node that is kept for it. */
+  private ghostLine(jobId: string, { lines = [] }: Decision): string | undefined {
+    const pools = [...this.cluster.pools.values()].filter(({ front }) => front?.jobId === jobId);
+    const isIn = (name: string): boolean => lines.some(({ pool }) => pool === name);
+    return pools.find(({ name, front }) => front?.hold === undefined || !isIn(name))?.name;
   }
 
   /** The new try of a partition never begins while the old one still counts, or where its node was told of its end. */

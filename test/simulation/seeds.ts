@@ -66,6 +66,7 @@ export const EXPECTED: readonly string[] = [
   'LateResultRejected',
   'NodeCordoned',
   'NodeDrainStarted',
+  'NodePoolChanged',
   'NodeWentOffline',
   'PartitionFailed',
   'ReservationAbandoned',

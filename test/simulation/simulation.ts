@@ -11,6 +11,7 @@ import { ControlPlane, RefusedCommand } from './control-plane.js';
 import type { Surroundings } from './control-plane.js';
 import { Network } from './network.js';
 import { Observed } from './observed.js';
+import { poolsOf, withPools } from './pools.js';
 import { aPlannedJob, aPlannedNode, dependentsOf, PROJECTS, START_OF_TIME } from './workload.js';
 import type { PlannedJob } from './workload.js';
 
@@ -99,6 +100,7 @@ export class Simulation {
     this.scheduleProjects();
     this.scheduleAgents();
     this.scheduleJobs();
+    if (withPools(this.options.seed)) this.schedulePools();
     this.scheduleCrashes();
     this.scheduleOutages();
     await this.time.advanceAsync(this.options.storm);
@@ -311,6 +313,18 @@ export class Simulation {
       };
       this.time.after(span, uncordon);
     });
+  }
+
+  /** Operators make pools of the machines, and others of them, and none. */
+  private schedulePools(): void {
+    const chance = this.chance.of('pools');
+    for (const { name } of this.agents) {
+      for (const { at, pool } of poolsOf(chance, this.options.storm)) {
+        this.time.after(at, () => {
+          void this.insist('operator', (plane) => plane.node(name, { type: 'ChangePool', pool, at: plane.now() }));
+        });
+      }
+    }
   }
 
   /** Its owner lends it to others for a while, or moves it to another zone. */

@@ -19,6 +19,7 @@ interface NodeDetails {
   readonly cordoned?: string | null;
   readonly setAside?: { readonly refusals: number; readonly until: string } | null;
   readonly draining?: { readonly reason: string; readonly deadline?: string } | null;
+  readonly pool?: { readonly name: string; readonly discipline: string } | null;
   readonly latency?: { readonly latencyClass: string; readonly roundTrip: number } | null;
   readonly cachedInputs?: number;
 }
@@ -44,13 +45,14 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 };
 
 export const nodeFields = (node: NodeView): string => {
-  const { capacity, inventory, cordoned, draining, setAside, latency, cachedInputs = 0 } = detailsOf(node);
+  const { capacity, inventory, cordoned, draining, setAside, pool, latency, cachedInputs = 0 } = detailsOf(node);
   const { applications, packages, os, architecture, gpus } = inventory;
   return renderFields([
     ['node', node.id],
     ['state', cell(node.state)],
     ['cordoned', cordoned ?? undefined],
     ['set aside', setAside ? setAsideText(setAside) : undefined],
+    ['pool', pool ? `${pool.name} (${pool.discipline})` : undefined],
     ['draining', draining ? drainText(draining) : undefined],
     ['owner', `${cell(node.owner)} (${cell(node.institution)})`],
     ['latency', latency ? `${latency.latencyClass} (${Math.round(latency.roundTrip * 1000)} ms)` : undefined],

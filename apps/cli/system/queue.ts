@@ -12,6 +12,8 @@ const COLUMNS = [
   ['share', 'share'],
   ['since', 'since'],
   ['id', 'jobId'],
+  ['expected start', 'lines.0.expectedStart'],
+  ['behind', 'lines.0.behind'],
   ['why', 'reason'],
 ] as const;
 

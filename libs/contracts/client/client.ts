@@ -19,6 +19,8 @@ import type {
   NodeView,
   Page,
   PlanView,
+  PoolRequest,
+  PoolView,
   ProjectionView,
   ProjectView,
   QueueEntry,
@@ -217,6 +219,20 @@ export class EscalonClient {
     return this.write('PUT', `/nodes/${segment(id)}/policy`, policy, options);
   }
 
+  pools(): AsyncGenerator<PoolView> {
+    return this.list('/pools');
+  }
+
+  /** Makes these nodes, and no others, a pool with this discipline. */
+  setPool(name: string, pool: PoolRequest): Promise<Written<PoolView>> {
+    return this.write('PUT', `/pools/${segment(name)}`, pool);
+  }
+
+  /** Its nodes belong to no pool then. */
+  deletePool(name: string): Promise<Written<PoolView>> {
+    return this.write('DELETE', `/pools/${segment(name)}`, undefined);
+  }
+
   projects(): AsyncGenerator<ProjectView> {
     return this.list('/projects');
   }
@@ -308,7 +324,7 @@ export class EscalonClient {
   }
 
   private async write<Body>(
-    method: 'POST' | 'PUT' | 'PATCH',
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     json: unknown,
     { ifMatch, idempotencyKey }: WriteOptions = {},

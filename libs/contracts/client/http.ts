@@ -31,7 +31,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Bytes = Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below `/v1`. */
   readonly path: string;
   readonly query?: Query;

@@ -107,6 +107,27 @@ export interface NodeView extends Open {
   readonly id: string;
 }
 
+/** A pool: nodes with one queue discipline. */
+export interface PoolView extends Open {
+  readonly name: string;
+  readonly discipline: string;
+  /** Those that the reader sees. */
+  readonly nodes: readonly string[];
+  readonly size: number;
+  readonly waiting: number;
+  readonly first: {
+    readonly jobId: string;
+    readonly hold: { readonly nodeId: string; readonly from?: string } | null;
+  } | null;
+}
+
+/** `nodes` by name, or `where` a constraint on their attributes holds now. */
+export interface PoolRequest {
+  readonly discipline: string;
+  readonly nodes?: readonly string[];
+  readonly where?: string;
+}
+
 export interface ProjectView extends Open {
   readonly id: string;
   readonly institution: string;

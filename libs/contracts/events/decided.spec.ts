@@ -115,6 +115,8 @@ const node: readonly NodeCommand[] = [
   { type: 'DrainNode', reason: 'moves', deadline: second(99), at: second(8) },
   { type: 'ReportLatency', roundTrip: 0.2, at: second(8) },
   { type: 'ReportCache', held: ['a'.repeat(64)], at: second(8) },
+  { type: 'ChangePool', pool: { name: 'gpu', discipline: 'backfill' }, at: second(9) },
+  { type: 'ChangePool', pool: null, at: second(10) },
   { type: 'MarkOffline', lastSeenAt: second(8), reason: 'silent', at: second(30) },
 ];
 

@@ -53,6 +53,7 @@ const CURRENT_VERSIONS: Readonly<Record<EventType, number>> = {
   NodeDrainStarted: 1,
   NodeLatencyChanged: 1,
   NodeCacheChanged: 1,
+  NodePoolChanged: 1,
   CapacityReserved: 1,
   CapacityReduced: 1,
   CapacityReleased: 1,

@@ -39,6 +39,21 @@ export interface RankedNode {
   readonly inputs?: { readonly of: number; readonly present: number; readonly missing: number };
 }
 
+/** What is kept in a pool for the job that is first in its line. */
+export interface Hold {
+  /** Where it is expected to start first. */
+  readonly nodeId: string;
+  /** When, if no estimate is wrong; absent while nobody knows. */
+  readonly from?: Instant;
+}
+
+/** A pool in whose line the job stands: nodes of it lack nothing but room, or its turn. */
+export interface PlaceInLine {
+  readonly pool: string;
+  /** Only of the first in line. */
+  readonly hold?: Hold;
+}
+
 export type DecisionOutcome = 'placed' | 'deferred' | 'rejected';
 
 /**
@@ -68,6 +83,8 @@ export interface Decision {
   readonly filtered: readonly FilteredReason[];
   /** Best first, at most the top five; earlier records have up to ten. */
   readonly ranking: readonly RankedNode[];
+  /** Where it stands in line now, by the names of the pools; absent where it stands in none. */
+  readonly lines?: readonly PlaceInLine[];
   /** The one node that the partition may go to, where it has one: no other was considered. */
   readonly target?: string;
   readonly winner?: string;
@@ -82,11 +99,12 @@ export interface Decision {
 }
 
 /**
- * What makes two deferrals the same to a reader: the outcome and the reasons, not how many nodes stand behind each.
- * A deferral is recorded when this changes, not at each look.
+ * What makes two deferrals the same to a reader: the outcome, the reasons and the places in line, not how many nodes stand
+ * behind each. A deferral is recorded when this changes, not at each look.
  */
-export const deferralKey = ({ outcome, partition, filtered }: Decision): string => {
+export const deferralKey = ({ outcome, partition, filtered, lines = [] }: Decision): string => {
   const reasons = filtered.filter(({ nodes, also }) => nodes + also > 0);
   const words = reasons.map(({ reason, side, never }) => `${reason}/${side}${never ? '/never' : ''}`);
-  return [outcome, String(partition), ...words.sort(byText)].join(' ');
+  const places = lines.map(({ pool, hold }) => `@${pool}${hold ? `=${hold.nodeId} ${hold.from ?? ''}` : ''}`);
+  return [outcome, String(partition), ...words.sort(byText), ...places].join(' ');
 };

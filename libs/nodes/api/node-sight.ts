@@ -3,6 +3,7 @@ import type { Caller } from '#platform/http';
 import { jobIdOfExecution } from '#jobs';
 import { ClusterView, jobSight, nodeSight, seesEveryNode } from '#scheduling';
 import type { NodeDetails, NodeView } from '../read/index.js';
+import type { PoolSight } from './pool-view.js';
 
 /** Which nodes a caller sees by name; one that he does not see is as good as absent. */
 @Injectable()
@@ -17,6 +18,11 @@ export class NodeSight {
 
   sees(caller: Caller, nodeId: string): boolean {
     return nodeSight(this.view.cluster, caller)(nodeId);
+  }
+
+  ofPools(caller: Caller): PoolSight {
+    const { cluster } = this.view;
+    return { seesNode: nodeSight(cluster, caller), seesJob: jobSight(cluster, caller) };
   }
 
   /** A node without the executions and claims of jobs that the caller may not see; counts and sums stay. */

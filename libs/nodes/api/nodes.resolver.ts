@@ -1,8 +1,10 @@
 import { Args, ID, Query, Resolver } from '@nestjs/graphql';
 import { CurrentCaller, Json, Roles } from '#platform/http';
 import type { Caller } from '#platform/http';
+import { ClusterView } from '#scheduling';
 import { NodeQueries } from '../read/index.js';
 import { NodeSight } from './node-sight.js';
+import { poolViews } from './pool-view.js';
 
 /** Nodes over GraphQL: the same shapes as REST. */
 @Resolver()
@@ -11,12 +13,18 @@ export class NodesResolver {
   constructor(
     private readonly queries: NodeQueries,
     private readonly sight: NodeSight,
+    private readonly view: ClusterView,
   ) {}
 
   @Query(() => [Json], { name: 'nodes', description: 'The enrolled nodes that the caller sees' })
   async nodes(@CurrentCaller() caller: Caller): Promise<unknown> {
     const { items } = await this.queries.list({}, this.sight.visibleNodes(caller));
     return items.map((node) => this.sight.shown(caller, node));
+  }
+
+  @Query(() => [Json], { name: 'pools', description: 'The pools of the nodes that the caller sees' })
+  pools(@CurrentCaller() caller: Caller): unknown {
+    return poolViews(this.view.cluster, this.sight.ofPools(caller));
   }
 
   @Query(() => Json, { name: 'node', nullable: true, description: 'One node' })

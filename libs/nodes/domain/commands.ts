@@ -3,6 +3,7 @@ import type { Contract } from './contract.js';
 import type { ReleaseCause } from './events.js';
 import type { Inventory } from './inventory.js';
 import type { Policy } from './policy.js';
+import type { Pool } from './pool.js';
 
 export type NodeCommand =
   | EnrollNode
@@ -15,6 +16,7 @@ export type NodeCommand =
   | DrainNode
   | ReportLatency
   | ReportCache
+  | ChangePool
   | ReserveCapacity
   | ReduceCapacity
   | ReleaseCapacity;
@@ -85,6 +87,14 @@ export interface ReportLatency {
 export interface ReportCache {
   readonly type: 'ReportCache';
   readonly held: readonly string[];
+  readonly at: Instant;
+}
+
+/** `null`: in no pool. `from`: only a node of this pool is meant, so that one which has joined another stays there. */
+export interface ChangePool {
+  readonly type: 'ChangePool';
+  readonly pool: Pool | null;
+  readonly from?: string;
   readonly at: Instant;
 }
 

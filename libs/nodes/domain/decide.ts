@@ -1,6 +1,7 @@
 import { accept, reject, toMilli, toMillis, unreachable } from '#kernel';
 import type { Decider, Decision } from '#kernel';
 import type {
+  ChangePool,
   DrainNode,
   EnrollNode,
   MarkOffline,
@@ -51,6 +52,8 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
       return reportLatency(command, node);
     case 'ReportCache':
       return reportCache(command, node);
+    case 'ChangePool':
+      return changePool(command, node);
     case 'ReserveCapacity':
       return reserve(command, node);
     case 'ReduceCapacity':
@@ -120,6 +123,11 @@ const reportCache = ({ held, at }: ReportCache, node: NodeState): Decision<NodeE
   return since < CACHE_PAUSE
     ? reject('RATE_LIMITED', `the cache of ${node.nodeId} changed ${since / 1000} s ago; wait ${CACHE_PAUSE / 1000} s`)
     : accept({ type: 'NodeCacheChanged', data: { added, removed, at } });
+};
+
+const changePool = ({ pool, from, at }: ChangePool, node: NodeState): Decision<NodeEvent> => {
+  const elsewhere = from !== undefined && node.pool?.name !== from;
+  return unless(elsewhere || same(node.pool ?? null, pool), { type: 'NodePoolChanged', data: { pool, at } });
 };
 
 /** Holds the contract, or says which dimension is short. The ledger is exact: nothing is ever lent twice. */

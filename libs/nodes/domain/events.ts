@@ -3,6 +3,7 @@ import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
 import type { LatencyClass } from './latency.js';
 import type { Policy } from './policy.js';
+import type { Pool } from './pool.js';
 
 /** Everything that is ever stored in a `node-<id>` stream. Stored events are forever: add, never change. */
 export type NodeEvent =
@@ -16,6 +17,7 @@ export type NodeEvent =
   | NodeDrainStarted
   | NodeLatencyChanged
   | NodeCacheChanged
+  | NodePoolChanged
   | CapacityReserved
   | CapacityReduced
   | CapacityReleased;
@@ -88,6 +90,15 @@ export interface NodeLatencyChanged {
 export interface NodeCacheChanged {
   readonly type: 'NodeCacheChanged';
   readonly data: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly at: Instant };
+}
+
+/**
+ * The node belongs to another pool than before, to none (`null`), or its pool has another discipline: that of a pool is the one
+ * in the newest event that names it.
+ */
+export interface NodePoolChanged {
+  readonly type: 'NodePoolChanged';
+  readonly data: { readonly pool: Pool | null; readonly at: Instant };
 }
 
 /** A part of the node is held for one execution. `expiresAt` is the job side's `confirmBy`. */

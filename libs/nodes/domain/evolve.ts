@@ -30,6 +30,8 @@ export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
       const { added, removed, at } = event.data;
       return { ...node, cached: changedCache(node.cached, added, removed), cacheReportedAt: at };
     }
+    case 'NodePoolChanged':
+      return { ...node, pool: event.data.pool ?? undefined };
     case 'CapacityReserved':
       return reserved(node, event.data);
     case 'CapacityReduced':

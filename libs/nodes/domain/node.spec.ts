@@ -5,6 +5,7 @@ import type { NodeCommand } from './commands.js';
 import type { Contract } from './contract.js';
 import { nodeDecider } from './decide.js';
 import { freeCapacity, shortages, totalCapacity } from './ledger.js';
+import type { Discipline } from './pool.js';
 
 const spec = deciderSpec(nodeDecider);
 const at = second(5);
@@ -30,6 +31,8 @@ const COMMANDS = {
   DrainNode: drain,
   ReportLatency: { type: 'ReportLatency', roundTrip: 0.02, at },
   ReportCache: { type: 'ReportCache', held: ['aa'], at },
+  ChangePool: { type: 'ChangePool', pool: { name: 'lab', discipline: 'fifo' }, at },
+  'ChangePool to none': { type: 'ChangePool', pool: null, at },
   ReserveCapacity: aReservation(2, { at }),
   'ReserveCapacity again': aReservation(1, { at }),
   ReleaseCapacity: release,
@@ -74,6 +77,8 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
   DrainNode: { absent, draining: '-', else: 'NodeDrainStarted' },
   ReportLatency: { absent, else: 'NodeLatencyChanged' },
   ReportCache: { absent, else: 'NodeCacheChanged' },
+  ChangePool: { absent, else: 'NodePoolChanged' },
+  'ChangePool to none': { absent, else: '-' },
   ReserveCapacity: {
     absent,
     ...closed,
@@ -220,6 +225,24 @@ describe('latency', () => {
     near.when(report(0.042)).thenState(({ latencyClass }) => latencyClass === 'far');
     spec.after(enroll, report(0.042)).when(report(0.028)).thenTypes();
     spec.after(enroll, report(0.042)).when(report(0.02)).thenTypes('NodeLatencyChanged');
+  });
+});
+
+describe('the pool', () => {
+  const lab = (discipline: Discipline): NodeCommand => ({ type: 'ChangePool', pool: { name: 'lab', discipline }, at });
+
+  it('is recorded when it or its discipline changes, and only then', () => {
+    const inLab = spec.after(enroll, lab('fifo'));
+    expect(inLab.state.pool).toEqual({ name: 'lab', discipline: 'fifo' });
+    inLab.when(lab('fifo')).thenTypes();
+    inLab.when(lab('backfill')).thenTypes('NodePoolChanged');
+    inLab.when({ type: 'ChangePool', pool: null, at }).thenState(({ pool }) => pool === undefined);
+  });
+
+  it('a node that has joined another pool is not taken out of that one', () => {
+    const inLab = spec.after(enroll, lab('fifo'));
+    inLab.when({ type: 'ChangePool', pool: null, from: 'other', at }).thenTypes();
+    inLab.when({ type: 'ChangePool', pool: null, from: 'lab', at }).thenTypes('NodePoolChanged');
   });
 });
 

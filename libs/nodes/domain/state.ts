@@ -3,6 +3,7 @@ import type { Contract } from './contract.js';
 import type { Inventory } from './inventory.js';
 import type { LatencyClass } from './latency.js';
 import type { Policy } from './policy.js';
+import type { Pool } from './pool.js';
 
 /** A part of the node that is held for one execution. */
 export interface HeldCapacity {
@@ -29,6 +30,7 @@ export interface NodeState {
   /** Digests of the content that it keeps, as it said at `cacheReportedAt`. */
   readonly cached: ReadonlySet<string>;
   readonly cacheReportedAt: Instant | undefined;
+  readonly pool: Pool | undefined;
   readonly held: Readonly<Record<string, HeldCapacity>>;
 }
 
@@ -59,5 +61,6 @@ export const absentNode = (): NodeState => ({
   latencyClass: undefined,
   cached: new Set(),
   cacheReportedAt: undefined,
+  pool: undefined,
   held: {},
 });

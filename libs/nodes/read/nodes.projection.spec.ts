@@ -84,6 +84,16 @@ describe('the nodes projection', () => {
     expect(rows.node_timeline.at(-1)?.title).toBe('Is far: 80 ms to the control plane');
   });
 
+  it('shows the pool, and every change of it in the timeline', () => {
+    const pool = { name: 'lab', discipline: 'backfill' } as const;
+    const joined: NodeEvent = { type: 'NodePoolChanged', data: { pool, at: second(1) } };
+    expect(rowsAfter(enrolled, joined).nodes[0]).toMatchObject({ pool });
+    const left = rowsAfter(enrolled, joined, { type: 'NodePoolChanged', data: { pool: null, at: second(2) } });
+    expect(left.nodes[0]?.pool).toBeNull();
+    const titles = left.node_timeline.map(({ title }) => title);
+    expect(titles.slice(1)).toEqual(['Belongs to pool lab, backfill', 'Belongs to no pool']);
+  });
+
   it('keeps every claim with its end, outside the timeline', () => {
     const rows = rowsAfter(enrolled, claimed('job-1.1'), claimed('job-1.2'), released('job-1.1'), released('job-1.1'));
     expect(rows.node_capacity[0]).toMatchObject({ held: 1, revision: '4' });

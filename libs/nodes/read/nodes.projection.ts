@@ -11,6 +11,7 @@ import type {
   NodeCacheChanged,
   NodeEnrolled,
   NodeEvent,
+  NodePoolChanged,
 } from '../domain/events.js';
 import type { NodeClaimRow, NodeRow } from './tables.js';
 
@@ -26,6 +27,7 @@ const EVENT_TYPES: Readonly<Record<NodeEvent['type'], true>> = {
   NodeDrainStarted: true,
   NodeLatencyChanged: true,
   NodeCacheChanged: true,
+  NodePoolChanged: true,
   CapacityReserved: true,
   CapacityReduced: true,
   CapacityReleased: true,
@@ -138,6 +140,8 @@ const evolveNode = (row: NodeRow | undefined, event: Movement): NodeRow | undefi
     }
     case 'NodeCacheChanged':
       return { ...row, cachedInputs: row.cachedInputs + event.data.added.length - event.data.removed.length };
+    case 'NodePoolChanged':
+      return { ...row, pool: event.data.pool };
     case 'NodeUncordoned':
       return { ...row, cordoned: null, draining: null };
     case 'NodeDrainStarted': {
@@ -152,11 +156,15 @@ const enrolled = (row: NodeRow | undefined, data: NodeEnrolled['data']): NodeRow
   const identity = { id, name, owner, institution, inventory, policy };
   if (row) return { ...row, ...identity };
   const presence = { online: false, presenceSince: at, offlineReason: null };
-  return { ...identity, ...presence, enrolledAt: at, cordoned: null, draining: null, latency: null, cachedInputs: 0 };
+  const rest = { cordoned: null, draining: null, latency: null, cachedInputs: 0, pool: null };
+  return { ...identity, ...presence, enrolledAt: at, ...rest };
 };
 
 const cacheTitle = (added: number, removed: number): string =>
   `Keeps ${added} more ${added === 1 ? 'input' : 'inputs'}, ${removed} fewer`;
+
+const poolTitle = (pool: NodePoolChanged['data']['pool']): string =>
+  pool === null ? 'Belongs to no pool' : `Belongs to pool ${pool.name}, ${pool.discipline}`;
 
 const titleOf = (event: Movement): string => {
   switch (event.type) {
@@ -178,6 +186,8 @@ const titleOf = (event: Movement): string => {
       return `Is ${event.data.latencyClass}: ${Math.round(event.data.roundTrip * 1000)} ms to the control plane`;
     case 'NodeCacheChanged':
       return cacheTitle(event.data.added.length, event.data.removed.length);
+    case 'NodePoolChanged':
+      return poolTitle(event.data.pool);
     case 'NodeDrainStarted':
       return `Drains${event.data.deadline === undefined ? '' : ` until ${event.data.deadline}`}: ${event.data.reason}`;
   }
@@ -186,7 +196,7 @@ const titleOf = (event: Movement): string => {
 /** Nodes, what is held of each, the claims, and the nodes' movements. */
 export const nodesProjection: Projection = {
   name: 'nodes',
-  version: 3,
+  version: 4,
   prefixes: [NODE_STREAM_PREFIX],
   eventTypes: new Set(Object.keys(EVENT_TYPES)),
   main: nodeCapacityTable,

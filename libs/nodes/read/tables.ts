@@ -7,6 +7,7 @@ import type { Inventory } from '../domain/inventory.js';
 import type { FreeCapacity } from '../domain/ledger.js';
 import type { LatencyClass } from '../domain/latency.js';
 import type { Policy } from '../domain/policy.js';
+import type { Pool } from '../domain/pool.js';
 
 /** What a node is: changes rarely. */
 export interface NodeRow {
@@ -28,6 +29,8 @@ export interface NodeRow {
   readonly latency: { readonly latencyClass: LatencyClass; readonly roundTrip: number } | null;
   /** How many inputs worth counting it keeps for later tasks. */
   readonly cachedInputs: number;
+  /** As the newest event of the node has it; of a pool's discipline other nodes may know a newer one. */
+  readonly pool: Pool | null;
 }
 
 export const nodesTable: KeyedTable<NodeRow> = {
@@ -50,6 +53,7 @@ export const nodesTable: KeyedTable<NodeRow> = {
     draining: nullable(json),
     latency: nullable(json),
     cachedInputs: integer,
+    pool: nullable(json),
   },
   indexes: [],
 };

@@ -16,6 +16,8 @@ export interface Look {
   /** The first eligible nodes in order, at most so many. */
   first(count: number): readonly ClusterNode[];
   ranked(node: ClusterNode): RankedNode;
+  /** Of these nodes the ones that lack nothing but room, or the request's turn; until when, as far as time is concerned. */
+  inLine(nodeIds: Iterable<string>): readonly { readonly node: ClusterNode; readonly lasts: Millis }[];
   /** From 1, of the eligible. */
   placeOf(node: ClusterNode): number;
 }

@@ -1,7 +1,9 @@
 import type { FilteredReason } from '#jobs';
 import type { Millis } from '#kernel';
 import { columnsOf } from '../cluster/columns.js';
+import type { NodeColumns } from '../cluster/columns.js';
 import type { ClusterState } from '../cluster/state.js';
+import { endsInLine } from '../filters/pool.js';
 import { checksOfAll } from '../filters/stages.js';
 import type { PlacementRequest } from '../request.js';
 import { profileOf } from '../scores/profiles.js';
@@ -32,6 +34,7 @@ const lookAtAll = (request: PlacementRequest, cluster: ClusterState, at: Millis)
     wakesAt: board.liftedAt(),
     first: (count) => (open ? order.first(count).map((place) => board.nodeAt(place)) : []),
     ranked: (node) => board.ranked(columns.placeOf(node.id) ?? -1, request, at),
+    inLine: (nodeIds) => (open ? inLine(board, columns, nodeIds) : []),
     placeOf: (node) => order.before(columns.placeOf(node.id) ?? -1) + 1,
   };
 };
@@ -47,6 +50,19 @@ const namedPlaces = (request: PlacementRequest, cluster: ClusterState): number[]
   const named = new Set([...exclusions.keys(), ...holders]);
   const columns = columnsOf(cluster);
   return [...named].flatMap((nodeId) => columns.placeOf(nodeId) ?? []);
+};
+
+const inLine = (board: ShapeBoard, columns: NodeColumns, nodeIds: Iterable<string>): ReturnType<Look['inLine']> => {
+  const waits = board.patterns.list.map(
+    ({ places, never }) =>
+      !never && places.length > 0 && places.every((place) => endsInLine(board.checkAt(place).code)),
+  );
+  return [...nodeIds].flatMap((nodeId) => {
+    const place = columns.placeOf(nodeId) ?? -1;
+    return waits[board.pattern[place] ?? -1] === true
+      ? [{ node: board.nodeAt(place), lasts: board.lastsAt(place) }]
+      : [];
+  });
 };
 
 const nodeReasons = (board: ShapeBoard, primary: boolean, at: Millis): FilteredReason[] => {

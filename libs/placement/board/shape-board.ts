@@ -132,6 +132,11 @@ export class ShapeBoard {
     return earliest;
   }
 
+  /** Until when the node's answers stand unless something happens; Infinity when time changes nothing. */
+  lastsAt(place: number): Millis {
+    return this.timed.get(place)?.lasts ?? Infinity;
+  }
+
   /** The best that a node with this reason offers. */
   bestOffer(place: number, at: Millis): Offer {
     const check = this.checkAt(place);

@@ -1,6 +1,8 @@
 import type { JobSpec } from '#jobs';
 import type { ClusterState } from '../cluster/state.js';
 import { longestRun } from '../filters/maintenance.js';
+import { behindIn } from '../filters/pool.js';
+import { isEndless } from '../job-types.js';
 import { institutionOf } from '../request.js';
 import type { PlacementRequest } from '../request.js';
 
@@ -9,7 +11,16 @@ import type { PlacementRequest } from '../request.js';
  * in here, but for what a request says of single nodes (see `namedPlaces`) and of its project's quota.
  */
 export const shapeKey = (request: PlacementRequest, cluster: ClusterState): string =>
-  JSON.stringify([request.account, request.project, institutionOf(request, cluster)]) + keyOfSpec(request.spec);
+  JSON.stringify([request.account, request.project, institutionOf(request, cluster)]) +
+  keyOfSpec(request.spec) +
+  behindKey(request, cluster);
+
+/**
+ * In which lines others stand before the request, and whether it ever ends: what the nodes answer then is looked up whenever
+ * they are asked.
+ */
+export const behindKey = (request: PlacementRequest, cluster: ClusterState): string =>
+  cluster.pools.size === 0 ? '' : JSON.stringify([isEndless(request.spec.type), behindIn(request, cluster)]);
 
 /** A key made once for each spec, remembered by its identity; a spec never changes. */
 const remembered = (make: (spec: JobSpec) => string): ((spec: JobSpec) => string) => {

@@ -37,6 +37,7 @@ export const lookAtTarget = (request: PlacementRequest, target: string, cluster:
     wakesAt: node && !never ? liftedAt(failed, node, at) : Infinity,
     first: (count) => eligible.slice(0, count),
     ranked: (one) => rankedAlone(request, one, profile, cluster.mix, at),
+    inLine: () => [],
     placeOf: () => 1,
   };
 };

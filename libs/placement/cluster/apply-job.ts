@@ -17,6 +17,7 @@ import { nodeChanged } from './columns.js';
 import { markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
 import { newPartitions, partitionOf, partitionOver, targetsChanged } from './partitions.js';
+import { lineUp } from './pools.js';
 import { countRefusal, noRefusals } from './refusals.js';
 import { ENDED_JOBS_KEPT, INPUTS_KEPT } from './state.js';
 import type {
@@ -41,6 +42,7 @@ export const applyJobEvent = (cluster: ClusterState, jobId: string, revision: bi
     if (revision <= job.revision) return;
     job.revision = revision;
     change(cluster, job, event);
+    if (cluster.pools.size > 0) lineUp(cluster, job);
   } else if (event.type === 'JobSubmitted') {
     cluster.jobs.set(jobId, submitted(jobId, revision, event.data));
     jobArrived(cluster.mix, event.data.spec);
@@ -155,10 +157,10 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
 const ignored = (_event: never): void => undefined;
 
 const decided = (job: ClusterJob, decision: Decision): void => {
-  const { number, outcome, partition, time, wakesOn, wakesAt } = decision;
+  const { number, outcome, partition, time, wakesOn, wakesAt, lines } = decision;
   const digest = reasonsDigest(decision);
   job.decisions = number;
-  job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, digest };
+  job.lastDecision = { number, outcome, partition, time, wakesOn, wakesAt, lines, digest };
   // One of a daemon as a whole is of no part.
   const decidedFor = hasTargets(job.spec.type) ? job.partitions[partition] : partitionOf(job, partition);
   if (decidedFor) decidedFor.digest = digest;
@@ -186,6 +188,9 @@ const reserved = (cluster: ClusterState, job: ClusterJob, data: ExecutionReserve
   cluster.live.set(nodeId, onNode.set(executionId, execution));
   const state = partitionOf(job, partition);
   Object.assign(state, { state: 'live', executionId, nodeId, notBefore: undefined, digest: undefined });
+  const node = cluster.nodes.get(nodeId);
+  // When it is expected to end is asked of a node in a pool.
+  if (node?.pool !== undefined) nodeChanged(cluster, node);
 };
 
 const moved = (job: ClusterJob, executionId: string, state: LiveState): void => {

@@ -5,6 +5,7 @@ import { nodeChanged } from './columns.js';
 import { factsOf } from './facts.js';
 import { recordClaim } from './fair-share.js';
 import { devicesOf, hold, letGo, shrink, totalsOf } from './ledger.js';
+import { poolChanged } from './pools.js';
 import { noRefusals } from './refusals.js';
 import type { ClusterNode, ClusterState } from './state.js';
 import { emptyRecord, noOutage } from './track-record.js';
@@ -41,6 +42,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   cordon: undefined,
   drain: undefined,
   latencyClass: undefined,
+  pool: undefined,
   revision,
   total: totalsOf(data.inventory),
   used: { cpu: 0, memory: 0, disk: 0, ioSlots: 0 },
@@ -97,6 +99,8 @@ const change = (cluster: ClusterState, node: ClusterNode, event: NodeEvent): voi
       return;
     case 'NodeCacheChanged':
       return cacheChanged(node, event.data);
+    case 'NodePoolChanged':
+      return poolChanged(cluster, node, event.data.pool);
     case 'CapacityReserved':
       return claimed(cluster, node, event.data);
     case 'CapacityReduced':

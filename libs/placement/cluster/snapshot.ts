@@ -1,9 +1,12 @@
+import type { Pool } from '#nodes';
 import { countIn } from './apply-node.js';
 import { list, map, optional, plain, record, texts, whole } from './codec.js';
 import type { Codec } from './codec.js';
 import { factsOf } from './facts.js';
 import { devicesOf, hold, totalsOf } from './ledger.js';
 import type { JobMix } from './mix.js';
+import { emptyPool } from './pool-line.js';
+import { lineUp } from './pools.js';
 import type {
   ClusterJob,
   ClusterNode,
@@ -77,6 +80,7 @@ const NODE = record<ClusterNode>()({
   lastSeenAt: 'plain',
   cordon: 'plain',
   latencyClass: 'plain',
+  pool: 'plain',
   refusals: 'plain',
   drain: 'plain',
   revision: whole,
@@ -176,7 +180,14 @@ const addNode = (cluster: ClusterState, line: unknown): void => {
   };
   cluster.nodes.set(node.id, node);
   countIn(cluster, node, 1);
+  if (node.pool !== undefined) cluster.pools.get(node.pool)?.nodes.add(node.id);
   for (const held of ledger.values()) hold(cluster, node, held);
+};
+
+const addJob = (cluster: ClusterState, line: unknown): void => {
+  const job = JOB.load(line);
+  cluster.jobs.set(job.id, job);
+  lineUp(cluster, job);
 };
 
 /** Executions are shared with their jobs, so only their names are written here. */
@@ -204,11 +215,18 @@ const PARTS: { readonly [K in keyof ClusterState]-?: Part | 'derived' } = {
     add: (cluster, line) => void (cluster.position = whole.load(line)),
   },
   projects: table(({ projects }) => projects, PROJECT),
+  pools: {
+    lines: ({ pools }) => pools.values().map(({ name, discipline }) => ({ name, discipline })),
+    add: ({ pools }, line) => void pools.set((line as Pool).name, emptyPool(line as Pool)),
+  },
   nodes: {
     lines: ({ nodes }) => nodes.values().map((node) => NODE.save(node)),
     add: addNode,
   },
-  jobs: table(({ jobs }) => jobs, JOB),
+  jobs: {
+    lines: ({ jobs }) => jobs.values().map((job) => JOB.save(job)),
+    add: addJob,
+  },
   ended: table(({ ended }) => ended, ENDED),
   live: { lines: ({ live }) => live.entries().map(liveLine), add: addLive },
   usage: 'derived',

@@ -1,10 +1,11 @@
 import type { Instant, Millis } from '#kernel';
 import type { Contract, Inventory, LatencyClass, Policy } from '#nodes';
-import type { DecisionOutcome, JobSpec, PartitionStateName } from '#jobs';
+import type { DecisionOutcome, JobSpec, PartitionStateName, PlaceInLine } from '#jobs';
 import type { Quota } from '#projects';
 import type { NodeFacts } from './facts.js';
 import { emptyMix } from './mix.js';
 import type { JobMix } from './mix.js';
+import type { ClusterPool } from './pool-line.js';
 import type { Refusals } from './refusals.js';
 import type { Blame, Outage, TrackRecord } from './track-record.js';
 import type { Uptime } from './uptime.js';
@@ -18,6 +19,8 @@ export interface ClusterState {
   position: bigint;
   readonly nodes: Map<string, ClusterNode>;
   readonly projects: Map<string, ClusterProject>;
+  /** Pools that nodes belong to, by name. */
+  readonly pools: Map<string, ClusterPool>;
   /** Jobs that have not ended. */
   readonly jobs: Map<string, ClusterJob>;
   /** The last `ENDED_JOBS_KEPT` jobs that ended, oldest first: for dependencies, and to know a repeated event. */
@@ -105,6 +108,8 @@ export interface ClusterNode {
   /** How far it is from the control plane; absent until it is known. */
   latencyClass: LatencyClass | undefined;
   drain: { readonly reason: string; readonly deadline: Instant | undefined } | undefined;
+  /** The name of the one that it belongs to, a key of `ClusterState.pools`. */
+  pool: string | undefined;
   revision: bigint;
   readonly total: Amounts;
   readonly used: Amounts;
@@ -199,6 +204,8 @@ export interface DecisionSummary {
   readonly time: Instant;
   readonly wakesOn: readonly string[];
   readonly wakesAt: Instant | undefined;
+  /** Where the job stands in line by it. */
+  readonly lines: readonly PlaceInLine[] | undefined;
   /** See `reasonsDigest`. */
   readonly digest: string;
 }
@@ -243,6 +250,7 @@ export const emptyCluster = (): ClusterState => ({
   position: -1n,
   nodes: new Map(),
   projects: new Map(),
+  pools: new Map(),
   jobs: new Map(),
   ended: new Map(),
   live: new Map(),

@@ -24,6 +24,6 @@ const table = (rows: readonly (readonly string[])[]): string => {
 export const reasonsPage = (): string =>
   [
     '# Reasons',
-    'Why a node may not or cannot take a job, in the order in which it is asked: permission, executor state, software, architecture and labels, data, capacity. The first that a node fails is its primary reason, under which it is counted; all others are kept as well. The side says who is not content: the demands of the job, the owner of the node, or the system. A reason is "never" when only a change of the node itself or of the job can lift it. This page is written from `libs/placement/filters/reasons.ts` by `tools/reference-pages.mjs`.',
+    'Why a node may not or cannot take a job, in the order in which it is asked: permission, executor state, software, architecture and labels, data, capacity, turn. The first that a node fails is its primary reason, under which it is counted; all others are kept as well. The side says who is not content: the demands of the job, the owner of the node, or the system. A reason is "never" when only a change of the node itself or of the job can lift it. This page is written from `libs/placement/filters/reasons.ts` by `tools/reference-pages.mjs`.',
     table([HEADINGS, ...Object.entries<ReasonDefinition>(REASONS).map(cells)]),
   ].join('\n\n') + '\n';

@@ -36,6 +36,17 @@ const define = (
   liftedForEver?: string,
 ): ReasonDefinition => ({ side, description, lifted, liftedForEver, wakesOn, unit, better });
 
+/** Whose turn it is in a pool may change with any of these. */
+export const TURNS = [
+  'PlacementDecided',
+  'JobPriorityChanged',
+  'JobPaused',
+  'JobCancelRequested',
+  'JobCancelled',
+  'JobFailed',
+  'NodePoolChanged',
+] as const;
+
 /** Shortages: what is freed helps, unless the whole node would be too small. */
 const room = (unit: Unit, description: string, lifted: string): ReasonDefinition =>
   define('job', ROOM, unit, description, lifted, 'higher', 'a larger node comes');
@@ -261,6 +272,20 @@ export const REASONS = {
     'a node with larger GPUs comes',
   ),
   'capacity.gpu-free': define('job', ROOM, 'count', 'not enough free GPUs or shares of them', 'a GPU is freed'),
+  'pool.behind': define(
+    'system',
+    TURNS,
+    'text',
+    'another job is first in the line of its pool',
+    'that job is placed or leaves the line',
+  ),
+  'pool.would-delay': define(
+    'system',
+    [...TURNS, ...ROOM],
+    'text',
+    'kept for the job that is first in the line of its pool, which this one might delay',
+    'that job is placed or leaves the line, or there is room for both',
+  ),
 } as const satisfies Readonly<Record<string, ReasonDefinition>>;
 
 export type ReasonCode = keyof typeof REASONS;

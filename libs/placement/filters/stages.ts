@@ -7,6 +7,7 @@ import type { Check, RequestCheck } from './check.js';
 import { dataChecks } from './data.js';
 import { executorStateChecks } from './executor-state.js';
 import { ownerChecks, projectChecks } from './permission.js';
+import { poolChecks } from './pool.js';
 import { softwareChecks } from './software.js';
 
 /** What is asked of the request alone and comes first; see `projectChecks`. */
@@ -26,5 +27,6 @@ export const checksOfEach = (request: PlacementRequest, cluster: ClusterState): 
     ...architectureChecks(demand),
     ...dataChecks(request.spec),
     ...capacityChecks(demand),
+    ...poolChecks(request, demand, cluster),
   ];
 };

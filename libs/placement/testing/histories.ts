@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { FailureClass, JobEvent, JobSpec } from '#jobs';
-import type { Contract, Inventory, LatencyClass } from '#nodes';
+import type { FailureClass, JobEvent, JobSpec, PlaceInLine } from '#jobs';
+import type { Contract, Inventory, LatencyClass, Pool } from '#nodes';
 import { aContract, aDecision, aGpu, second } from '#testing';
 import type { LiveExecution } from '../index.js';
 import { ending, GIB, World } from './world.js';
@@ -77,6 +77,22 @@ const LATENCY_CLASSES: Some<LatencyClass> = ['local', 'near', 'far', 'remote'];
 
 const DIGESTS: Some<string> = ['aa', 'bb', 'cc'];
 
+const POOLS: Some<Pool | null> = [
+  { name: 'p', discipline: 'backfill' },
+  { name: 'p', discipline: 'fifo' },
+  { name: 'q', discipline: 'backfill' },
+  { name: 'q', discipline: 'priority' },
+  null,
+];
+
+/** Places in line as a decision may say, be they true or not. */
+const LINES: Some<readonly PlaceInLine[] | undefined> = [
+  [{ pool: 'p', hold: { nodeId: 'n0', from: second(200_000) } }],
+  [{ pool: 'p' }],
+  [{ pool: 'p', hold: { nodeId: 'n1' } }, { pool: 'q' }],
+  undefined,
+];
+
 const OUTCOMES: Some<FailureClass | 'success'> = [
   'success',
   'infrastructure',
@@ -120,6 +136,11 @@ const STEPS: Some<Step> = [
       type: 'NodeCacheChanged',
       data: { added: [choose(DIGESTS, any)], removed: [choose(DIGESTS, any + 1)], at },
     }),
+  ...[0, 1, 2].map(
+    (): Step =>
+      (world, { node, any }, at) =>
+        world.onNode(node, { type: 'NodePoolChanged', data: { pool: choose(POOLS, any), at } }),
+  ),
   (world, { node, any }, at) => {
     const known = world.cluster.nodes.get(node);
     if (!known) return;
@@ -127,10 +148,13 @@ const STEPS: Some<Step> = [
     world.onNode(node, { type: 'NodeInventoryChanged', data: { inventory, at } });
   },
   (world, { any }) => world.project({ projectId: any % 2 ? 'demo' : 'other', quota: { jobs: any }, weight: any + 1 }),
-  onJob((at, { any }) => ({
-    type: 'PlacementDecided',
-    data: aDecision({ number: any, outcome: 'deferred', time: at, wakesOn: ['NodeWentOnline'] }),
-  })),
+  ...[0, 1].map(() =>
+    onJob((at, { any }) => {
+      const lines = choose(LINES, any);
+      const waits = { number: any, outcome: 'deferred', time: at, wakesOn: ['NodeWentOnline'] } as const;
+      return { type: 'PlacementDecided', data: aDecision({ ...waits, ...(lines && { lines }) }) };
+    }),
+  ),
   onJob((at, { any }) => ({ type: 'JobPriorityChanged', data: { priority: any, at } })),
   onJob((at) => ({ type: 'JobPaused', data: { reason: 'hold', at } })),
   onJob((at) => ({ type: 'JobResumed', data: { at } })),

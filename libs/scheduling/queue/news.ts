@@ -1,7 +1,15 @@
 import type { RecordedEvent } from '#event-store';
 import { hasTargets, JOB_STREAM_PREFIX } from '#jobs';
 import { NODE_STREAM_PREFIX } from '#nodes';
-import { changesTarget, MATCHING_EVENTS, mayChangeAnswer, nextRequest, requestOf, WAKING_EVENTS } from '#placement';
+import {
+  changesTarget,
+  MATCHING_EVENTS,
+  mayChangeAnswer,
+  nextRequest,
+  requestOf,
+  TURNS,
+  WAKING_EVENTS,
+} from '#placement';
 import type { ClusterJob, ClusterState, PartitionState, StatedReasons } from '#placement';
 import { PROJECT_STREAM_PREFIX } from '#projects';
 import type { Millis } from '#kernel';
@@ -11,9 +19,13 @@ export interface Change {
   readonly type: string;
   readonly nodeId?: string;
   readonly project?: string;
+  /** Whose turn it is in some pool. */
+  readonly turn?: true;
 }
 
-const TOLD: ReadonlySet<string> = new Set([...WAKING_EVENTS, ...MATCHING_EVENTS]);
+/** These help by a turn alone, which the pools tell; and whoever joins or leaves one of them is told as a node. */
+const OF_TURNS: ReadonlySet<string> = new Set(TURNS.filter((type) => type !== 'NodePoolChanged'));
+const TOLD: ReadonlySet<string> = new Set([...WAKING_EVENTS, ...MATCHING_EVENTS].filter((type) => !OF_TURNS.has(type)));
 
 /** To be asked when the event was applied; undefined for one that helps nobody. */
 export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: ClusterState): Change | undefined => {
@@ -26,6 +38,12 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
   const partition = job?.partitions.find((one) => one.executionId !== undefined && one.executionId === executionId);
   return partition?.nodeId === undefined ? { type } : { type, nodeId: partition.nodeId };
 };
+
+/** After an event by which somebody else, or nobody, became the first in line, or another node is kept for it. */
+export const turnCame = (type: string): Change => ({
+  type: OF_TURNS.has(type) ? type : 'PlacementDecided',
+  turn: true,
+});
 
 /** What comes all the time while jobs run, and mostly helps nobody. */
 const FREQUENT: ReadonlySet<string> = new Set([
@@ -46,9 +64,13 @@ export const mayHelp = (
 ): boolean => {
   if (project !== undefined) return project === job.project;
   if (nodeId !== undefined && hasTargets(job.spec.type)) return mayHelpOn(nodeId, job, stated, cluster, at);
-  if (nodeId === undefined || !FREQUENT.has(type)) return true;
+  if (nodeId === undefined || !FREQUENT.has(type) || isFirstOn(nodeId, job, cluster)) return true;
   return mayChangeAnswer(nextRequest(job, at), stated, cluster, nodeId, at);
 };
+
+/** When it is expected to start may be another time now. */
+const isFirstOn = (nodeId: string, job: ClusterJob, { nodes, pools }: ClusterState): boolean =>
+  pools.size > 0 && pools.get(nodes.get(nodeId)?.pool ?? '')?.front?.jobId === job.id;
 
 /** A part with a node of its own hears of that node alone, and of its project's quota; a daemon also of who is to get one. */
 const mayHelpOn = (

@@ -41,6 +41,11 @@ export class WaitingClasses {
     return this.jobs.has(jobId);
   }
 
+  /** All that waits. */
+  all(): readonly string[] {
+    return this.jobs.all();
+  }
+
   /** The first of each class, for a look at all that waits. */
   heads(): readonly string[] {
     return this.jobs.heads().map(({ jobId }) => jobId);

@@ -46,6 +46,11 @@ export class WaitingJobs {
     return this.members.size;
   }
 
+  /** Every job that waits. */
+  all(): readonly string[] {
+    return [...this.members.keys()];
+  }
+
   has(jobId: string): boolean {
     return this.members.has(jobId);
   }

@@ -1,7 +1,7 @@
 import { plusSeconds } from '#kernel';
 import type { Instant } from '#kernel';
 import type { Decision, DecisionOutcome, PlannedPlacement } from '#jobs';
-import { assume, decide, reasonsDigest, requestOf, unassume, waitingPartitions } from '#placement';
+import { assume, decide, reasonsDigest, requestOf, sameHolds, unassume, waitingPartitions } from '#placement';
 import type { ClusterJob, ClusterState } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { Waiting } from '../worker/job-scheduler.js';
@@ -99,9 +99,11 @@ export const dueOf = (job: ClusterJob, now: Instant): { readonly due: readonly n
   return until === undefined ? { due } : { due, until };
 };
 
-/** A deferral is recorded when its reason changes, not at each look. */
+/** A deferral is recorded when its reason, or what is kept for the job, changes, not at each look. */
 export const isKnown = ({ lastDecision: last }: ClusterJob, decision: Decision): boolean =>
-  last?.partition === decision.partition && last.digest === reasonsDigest(decision);
+  last?.partition === decision.partition &&
+  last.digest === reasonsDigest(decision) &&
+  sameHolds(last.lines, decision.lines);
 
 /** What the job waits for after a decision that placed nothing. */
 export const waitingFor = (decision: Decision): Waiting => {

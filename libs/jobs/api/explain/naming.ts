@@ -1,4 +1,4 @@
-import type { Decision } from '../../domain/decision.js';
+import type { Decision, PlaceInLine } from '../../domain/decision.js';
 
 /** How the nodes of an answer are named for its reader: by name where he sees them, else as one of another institution. */
 export class Naming {
@@ -29,17 +29,21 @@ export type ReadDecision = Decision & { readonly withheld?: number };
 
 /** Takes the names of the nodes out that the reader does not see. Scores and factors stay: they are why. */
 export const decisionFor = <Made extends Decision>(decision: Made, naming: Naming): Made & { withheld?: number } => {
-  const { ranking, target, winner, runnerUp } = decision;
+  const { ranking, lines, target, winner, runnerUp } = decision;
   const ranked = ranking.map((one) => ({ ...one, nodeId: naming.name(one.nodeId) }));
   const named = {
     ...decision,
     ranking: ranked,
+    ...(lines !== undefined && { lines: lines.map((line) => placeFor(line, naming)) }),
     ...(target !== undefined && { target: naming.name(target) }),
     ...(winner !== undefined && { winner: naming.name(winner) }),
     ...(runnerUp !== undefined && { runnerUp: naming.name(runnerUp) }),
   };
   return naming.withheld === 0 ? named : { ...named, withheld: naming.withheld };
 };
+
+const placeFor = ({ hold, ...line }: PlaceInLine, naming: Naming): PlaceInLine =>
+  hold ? { ...line, hold: { ...hold, nodeId: naming.name(hold.nodeId) } } : line;
 
 /** An event or movement of a job as its reader gets it: what decisions say of nodes obeys the same rule. */
 export const dataFor = (type: string, data: object, naming: Naming): object => {

@@ -6,6 +6,7 @@ import {
   parseHeartbeat,
   parseInventory,
   parsePolicy,
+  parsePool,
   parseReason,
 } from './index.js';
 
@@ -59,6 +60,20 @@ describe('an inventory', () => {
     [{ gpu: [] }, '/gpu UNKNOWN_FIELD'],
   ])('%j is refused', (fields, expected) => {
     expect(mistakes(parseInventory({ ...inventory, ...fields }))).toEqual([expected]);
+  });
+});
+
+describe('a pool', () => {
+  it.each<[object, readonly string[]]>([
+    [{ discipline: 'fifo', nodes: ['a', 'b'] }, []],
+    [{ discipline: 'backfill', where: 'rack = a1' }, []],
+    [{ discipline: 'lifo', nodes: ['a'] }, ['/discipline NOT_ALLOWED']],
+    [{ discipline: 'fifo' }, [' CONFLICT']],
+    [{ discipline: 'fifo', nodes: ['a'], where: 'rack' }, [' CONFLICT']],
+    [{ discipline: 'fifo', nodes: [] }, ['/nodes OUT_OF_RANGE']],
+    [{ nodes: ['a', 'a'], more: 1 }, ['/more UNKNOWN_FIELD', '/discipline REQUIRED', '/nodes/1 DUPLICATE']],
+  ])('%j has the mistakes %j', (given, expected) => {
+    expect([...mistakes(parsePool(given))].sort()).toEqual([...expected].sort());
   });
 });
 
