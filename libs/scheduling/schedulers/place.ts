@@ -19,16 +19,6 @@ export interface Pass {
 /** New executions of one job in one pass at most, so that a huge one does not keep the others waiting (S-06). */
 export const MOST_PER_PASS = 20;
 
-/**
- * Reservations on their way that a decision names at most, but for those before the first of its plan: each decision lists
- * them all, so without a bound many large jobs at once would fill the log with such lists.
- */
-const MOST_ASSUMED = 100;
-
-/** How many may be placed in this pass. */
-export const placesIn = ({ assumed }: ClusterState): number =>
-  Math.min(MOST_PER_PASS, Math.max(1, MOST_ASSUMED - assumed.size));
-
 /** A plan that does nothing yet. */
 export const emptyPlan = (job: ClusterJob, cluster: ClusterState, { evaluationId, now }: Pass): Plan => ({
   jobId: job.id,

@@ -3,8 +3,16 @@ import type { MemoryFaults } from '#event-store';
 import type { Decision } from '#jobs';
 import { anInventory } from '#testing';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
+import { MOST_ASSUMED } from './pass-gate.js';
+import { MOST_PER_PASS } from './place.js';
 
 const CORE = { resources: { cpu: 1, memory: 1, disk: 0, ioSlots: 0 } };
+
+/** Each answer of a ledger takes its time. */
+const slowClaims: MemoryFaults = {
+  append: (_stream, events) =>
+    events.some(({ type }) => type === 'CapacityReserved') ? { kind: 'delay-answer', by: 100 } : undefined,
+};
 
 const released = (world: SchedulingWorld, node: string): unknown[] =>
   world.events(`node-${node}`, 'CapacityReleased').map(({ data }) => (data as { cause: unknown }).cause);
@@ -108,6 +116,24 @@ describe('an evaluation', () => {
     await world.time.advanceAsync(1_000);
     expect((await world.execution('j1')).nodeId).toBe('n2');
     expect(world.types('node-n1')).toEqual(['NodeCordoned']);
+  });
+
+  it('S-06 plans as many for one job however many reservations of others are on their way', async () => {
+    const world = new SchedulingWorld({ faults: slowClaims });
+    await world.project();
+    await world.node('n1', { cpu: 240 });
+    await world.looping();
+    const jobs = Array.from({ length: 12 }, (_, index) => `j${String(index)}`);
+    await Promise.all(jobs.map((job) => world.submit(job, { ...CORE, count: 18 })));
+    await world.time.advanceAsync(5_000);
+    const named = jobs.map((job) => {
+      const decisions = world.events(`job-${job}`, 'PlacementDecided').map(({ data }) => data as Decision);
+      expect([decisions.length, new Set(decisions.map(({ evaluationId }) => evaluationId)).size]).toEqual([18, 1]);
+      return Math.max(...decisions.map(({ assumed }) => assumed.length));
+    });
+    // Yet what a decision takes for granted, and names, has a bound.
+    expect(Math.max(...named)).toBeGreaterThanOrEqual(MOST_ASSUMED);
+    expect(Math.max(...named)).toBeLessThan(MOST_ASSUMED + MOST_PER_PASS);
   });
 
   it('S-02 S-06 places what fits of many partitions, at most 20 a pass, and the rest when there is room', async () => {

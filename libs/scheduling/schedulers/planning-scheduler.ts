@@ -8,6 +8,7 @@ import type { Planner } from '../planner/planner.js';
 import type { SchedulingLog, SchedulingObserver } from '../ports.js';
 import type { ClusterView } from '../view/cluster-view.js';
 import type { EvaluationOutcome, JobScheduler } from '../worker/job-scheduler.js';
+import type { PassGate } from './pass-gate.js';
 import type { Pass } from './place.js';
 
 /** What there should be of a job and is not, as a plan; one for each type of job. Pure but for the ids that it draws. */
@@ -30,9 +31,14 @@ export class PlanningScheduler implements JobScheduler {
   constructor(
     private readonly parts: PlanningParts,
     private readonly reconcile: Reconcile,
+    private readonly gate: PassGate,
   ) {}
 
-  async process({ id: evaluationId, jobId, trigger }: Evaluation): Promise<EvaluationOutcome> {
+  process(evaluation: Evaluation): Promise<EvaluationOutcome> {
+    return this.gate.through(() => this.pass(evaluation));
+  }
+
+  private async pass({ id: evaluationId, jobId, trigger }: Evaluation): Promise<EvaluationOutcome> {
     const { clock, ids, log, observer, planner, view } = this.parts;
     const job = view.cluster.jobs.get(jobId);
     if (!job) return { kind: 'idle' };

@@ -1,5 +1,6 @@
 import type { JobType } from '#jobs';
 import type { JobScheduler, SchedulerProvider } from '../worker/job-scheduler.js';
+import { PassGate } from './pass-gate.js';
 import { PlanningScheduler } from './planning-scheduler.js';
 import type { PlanningParts } from './planning-scheduler.js';
 import { reconcileBatch } from './reconcile-batch.js';
@@ -22,7 +23,8 @@ export class JobSchedulers implements SchedulerProvider {
 
 /** A scheduler for each type of job that there is. */
 export const schedulersOfTypes = (parts: PlanningParts): JobSchedulers => {
-  const alike = new PlanningScheduler(parts, reconcileBatch);
-  const targeted = new PlanningScheduler(parts, reconcileTargets);
+  const gate = new PassGate(parts.view);
+  const alike = new PlanningScheduler(parts, reconcileBatch, gate);
+  const targeted = new PlanningScheduler(parts, reconcileTargets, gate);
   return new JobSchedulers({ batch: alike, service: alike, ops: targeted, daemon: targeted });
 };

@@ -3,7 +3,7 @@ import type { Decision } from '#jobs';
 import type { ClusterJob, ClusterState } from '#placement';
 import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome } from '../worker/job-scheduler.js';
-import { dueOf, emptyPlan, isKnown, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
+import { dueOf, emptyPlan, isKnown, MOST_PER_PASS, outcomesOf, placeInTurn, waitingFor } from './place.js';
 import type { Pass, Placed } from './place.js';
 
 /**
@@ -18,8 +18,8 @@ export const reconcileBatch = (job: ClusterJob, cluster: ClusterState, pass: Pas
   if (job.paused || job.blocked || job.cancelRequested) return plan;
   const { due, until } = dueOf(job, pass.now);
   if (due.length === 0) return { ...plan, followUp: { kind: 'idle', ...(until !== undefined && { until }) } };
-  const most = placesIn(cluster);
-  const goesOn = ({ placements, unplaced }: Placed): boolean => placements.length < most && unplaced.length === 0;
+  const goesOn = ({ placements, unplaced }: Placed): boolean =>
+    placements.length < MOST_PER_PASS && unplaced.length === 0;
   const placed = placeInTurn(job, due, cluster, pass, goesOn);
   const { placements, unplaced } = placed;
   const deferrals = unplaced.filter((decision) => placements.length > 0 || !isKnown(job, decision));

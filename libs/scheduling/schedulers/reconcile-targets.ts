@@ -8,7 +8,7 @@ import type { Plan } from '../planner/plan.js';
 import type { EvaluationOutcome, Waiting } from '../worker/job-scheduler.js';
 import { allMatchingNodes } from '../selection/selection.js';
 import type { AllMatching } from '../selection/selection.js';
-import { dueOf, emptyPlan, isKnown, outcomesOf, placeInTurn, placesIn, waitingFor } from './place.js';
+import { dueOf, emptyPlan, isKnown, MOST_PER_PASS, outcomesOf, placeInTurn, waitingFor } from './place.js';
 import type { Pass, Placed } from './place.js';
 
 /** Decisions that place nothing and are recorded in one pass at most: each node may have a reason of its own. */
@@ -66,11 +66,10 @@ const onTargets = (
   matching: Matching | undefined,
 ): Plan => {
   const { due, until } = dueOf(job, pass.now);
-  const most = placesIn(cluster);
   const isNews = (decision: Decision): boolean =>
     job.partitions[decision.partition]?.digest !== reasonsDigest(decision);
   const goesOn = ({ placements, unplaced }: Placed): boolean =>
-    placements.length < most && unplaced.filter(isNews).length < MOST_DEFERRALS;
+    placements.length < MOST_PER_PASS && unplaced.filter(isNews).length < MOST_DEFERRALS;
   const placed = placeInTurn(job, due, cluster, pass, goesOn);
   const { placements, unplaced } = placed;
   const deferrals = unplaced.filter(isNews);
