@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
  * rows that nobody names; whether a test shows what its title says is for its reader.
  */
 
-const range = (kind: 'A' | 'B' | 'G' | 'N' | 'P' | 'R' | 'S' | 'W', from: number, to: number): string[] =>
+const range = (kind: 'A' | 'B' | 'E' | 'G' | 'N' | 'P' | 'R' | 'S' | 'W', from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `${kind}-${String(from + index).padStart(2, '0')}`);
 
 const ROWS = [
@@ -14,13 +14,11 @@ const ROWS = [
   ...[...range('A', 1, 18), ...range('A', 20, 51), ...range('A', 60, 72), ...range('A', 80, 92)],
   // The governor and its queue: responsibilities, admission, pause, limits and what goes beyond them.
   ...[...range('G', 1, 37), ...range('G', 40, 42), ...range('G', 50, 59)],
-  // Of the orchestrator: what bounds a job in time, what ends it, what runs it again.
+  // Of the orchestrator: what bounds a job in time, what ends it, what runs it again, how it is submitted and seen.
   ...[...range('S', 1, 11), ...range('N', 1, 4), ...range('P', 1, 4)],
-  ...['E-03', 'E-06', 'E-07', ...range('R', 1, 5)],
+  ...[...range('R', 1, 5), ...range('E', 1, 8)],
   // The broker of evaluations and the workers.
   ...[...range('B', 1, 17), ...range('B', 20, 44), ...range('B', 50, 58), ...range('B', 60, 64), ...range('W', 1, 6)],
-  // How jobs are submitted and seen.
-  ...['E-01', 'E-02', 'E-04', 'E-05', 'E-08'],
 ];
 
 /** The rows in the titles of tests, be they plain or in the tables of `it.each`. */
