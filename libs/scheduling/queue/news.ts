@@ -31,6 +31,7 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
 const FREQUENT: ReadonlySet<string> = new Set([
   'CapacityReduced',
   'CapacityReleased',
+  'ExecutionStarted',
   'ExecutionSucceeded',
   'NodeWentOnline',
   'ReservationConfirmed',
