@@ -184,6 +184,18 @@ export class Observed implements Truth {
     return [...open, ...waits.filter(({ jobId, overdue }) => overdue || !endless.has(jobId)).map(({ what }) => what)];
   }
 
+  /** Parts of daemons that are not live; unless their users have ended them. */
+  daemonsWaiting(): string[] {
+    const daemons = [...this.cluster.jobs.values()].filter(
+      ({ spec, cancelRequested }) => spec.type === 'daemon' && !cancelRequested,
+    );
+    return daemons.flatMap(({ id, partitions }) =>
+      partitions.flatMap(({ state, target }) =>
+        state === 'waiting' ? [`${id} is not live on ${String(target)}`] : [],
+      ),
+    );
+  }
+
   /** Jobs of which something is overdue, and was so at the last look as well: something should have woken them. */
   lookForOverlooked(): void {
     const before = this.overdue;

@@ -24,7 +24,8 @@ export const simulate = async (
   const simulation = new Simulation({ ...DEFAULTS, ...options, seed });
   const rested = await simulation.run();
   const { observed, log } = simulation;
-  const restless = rested ? [] : [`it never came to rest: ${observed.unsettled().join('; ') || 'agents are busy'}`];
+  const open = [...observed.unsettled(), ...observed.daemonsWaiting()].join('; ') || 'agents are busy';
+  const restless = rested ? [] : [`it never came to rest: ${open}`];
   return {
     seed,
     violations: [...violations(log.events, observed), ...restless],

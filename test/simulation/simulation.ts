@@ -12,8 +12,8 @@ import type { Surroundings } from './control-plane.js';
 import { Network } from './network.js';
 import { Observed } from './observed.js';
 import { poolsOf, withPools } from './pools.js';
-import { aPlannedJob, aPlannedNode, dependentsOf, PROJECTS, START_OF_TIME } from './workload.js';
-import type { PlannedJob } from './workload.js';
+import { dependentsOf, MIXED, PROJECTS, START_OF_TIME } from './workload.js';
+import type { PlannedJob, Workload } from './workload.js';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -21,10 +21,11 @@ export interface SimulationOptions {
   readonly jobs: number;
   /** Milliseconds of virtual time in which things go wrong. */
   readonly storm: Millis;
+  readonly workload: Workload;
   readonly trace?: (line: string) => void;
 }
 
-export const DEFAULTS = { agents: 20, jobs: 500, storm: 600_000 };
+export const DEFAULTS = { agents: 20, jobs: 500, storm: 600_000, workload: MIXED };
 
 /** The longest virtual time after the storm in which all must come to rest. */
 const REST_WITHIN: Millis = 2 * 3_600_000;
@@ -123,7 +124,8 @@ export class Simulation {
 
   /** All that ends has ended, and what is endless is where it should be: its nodes, and a part of it wherever there is room. */
   private inPlace(): boolean {
-    return this.pendingCalls === 0 && this.observed.unsettled().length === 0;
+    if (this.pendingCalls > 0 || this.observed.unsettled().length > 0) return false;
+    return !this.options.workload.daemonsLive || this.observed.daemonsWaiting().length === 0;
   }
 
   /** What is endless is ended by its users. */
@@ -256,6 +258,7 @@ export class Simulation {
   }
 
   private scheduleAgents(): void {
+    const { workload } = this.options;
     for (let index = 0; index < this.options.agents; index += 1) {
       const name = `n${String(index).padStart(2, '0')}`;
       const chance = this.chance.of(name);
@@ -266,9 +269,9 @@ export class Simulation {
         stormy: this.stormy,
         note: this.observed.note,
       };
-      const agent = new SimulatedAgent(aPlannedNode(name, chance.of('node')), parts, chance.of('agent'));
+      const agent = new SimulatedAgent(workload.node(name, chance.of('node')), parts, chance.of('agent'));
       this.agents.push(agent);
-      const joinsLate = chance.happens(0.2);
+      const joinsLate = chance.happens(workload.joinsLate);
       this.time.after(joinsLate ? chance.int(30_000, 400_000) : chance.int(0, 2_000), () => agent.start());
       this.scheduleTroubles(agent, chance.of('troubles'));
     }
@@ -292,13 +295,13 @@ export class Simulation {
     }
     if (chance.happens(0.4)) this.scheduleCordon(agent, chance);
     if (chance.happens(0.25)) this.scheduleOtherMind(agent, chance);
-    if (chance.happens(0.1)) this.during(chance, () => agent.leave());
+    if (chance.happens(this.options.workload.leaves)) this.during(chance, () => agent.leave());
   }
 
   private scheduleCordon({ name }: SimulatedAgent, chance: Chance): void {
     const drain = chance.happens(0.5);
     const span = chance.int(5_000, 200_000);
-    const stays = chance.happens(0.1);
+    const stays = chance.happens(this.options.workload.staysCordoned);
     const notice = drain && chance.happens(0.7) ? chance.int(0, 15_000) : undefined;
     this.during(chance, () => {
       void this.insist('operator', (plane) => {
@@ -349,7 +352,7 @@ export class Simulation {
   private scheduleJobs(): void {
     for (let index = 0; index < this.options.jobs; index += 1) {
       const chance = this.chance.of(`job-${String(index)}`);
-      const job = aPlannedJob(index, this.options.jobs, chance);
+      const job = this.options.workload.job(index, this.options.jobs, chance);
       this.time.after(chance.int(0, this.options.storm * 0.7), () => void this.submit(job, chance));
     }
   }
@@ -357,6 +360,7 @@ export class Simulation {
   private async submit(job: PlannedJob, chance: Chance): Promise<void> {
     const state = await this.insist(job.account, (plane) => plane.submit(job));
     this.observed.submitted(job.key, state !== undefined);
+    if (!this.options.workload.whims) return;
     if (state) void this.submitDependents(job, chance.of('graph'));
     const jobId = job.key;
     if (chance.happens(0.1)) {

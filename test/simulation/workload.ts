@@ -1,6 +1,6 @@
 import { second } from '#testing';
 import { aJobSpec, aGpu, aPolicy, anInventory } from '#testing';
-import { hasTargets, isEndless } from '#jobs';
+import { FAILURE_CLASSES, hasTargets, isEndless } from '#jobs';
 import type { Dependency, FailureClass, JobSpec, JobType } from '#jobs';
 import type { GpuDevice, Inventory, Policy } from '#nodes';
 import type { Quota } from '#projects';
@@ -23,6 +23,21 @@ export interface PlannedJob {
   readonly account: string;
 }
 
+/** What a seed draws from, and how likely some of the troubles are, each 0…1. */
+export interface Workload {
+  readonly node: (name: string, chance: Chance) => PlannedNode;
+  /** One of so many `jobs`. */
+  readonly job: (index: number, jobs: number, chance: Chance) => PlannedJob;
+  /** Users cancel jobs, hold them, and change their priority. */
+  readonly whims: boolean;
+  /** That a node joins only when the storm is under way; that it leaves for good; that it stays cordoned. */
+  readonly joinsLate: number;
+  readonly leaves: number;
+  readonly staysCordoned: number;
+  /** Whether all daemons must be live on all of their nodes before they are ended. */
+  readonly daemonsLive: boolean;
+}
+
 export const PROJECTS: readonly { readonly id: string; readonly quota: Quota }[] = [
   { id: 'demo', quota: {} },
   { id: 'lab', quota: { cpu: 24, gpus: 4 } },
@@ -32,7 +47,7 @@ export const PROJECTS: readonly { readonly id: string; readonly quota: Quota }[]
 const ZONES = ['a', 'b', 'c'];
 const MODELS = ['A100', 'V100', 'T4'];
 
-export const aPlannedNode = (name: string, chance: Chance): PlannedNode => {
+const aPlannedNode = (name: string, chance: Chance): PlannedNode => {
   const cpu = chance.pick([2, 4, 8, 16, 32]);
   const labels = { zone: chance.pick(ZONES), ...(chance.happens(0.2) ? { spot: 'true' } : {}) };
   const applications = [
@@ -78,8 +93,7 @@ const FOR_EVER = 1_000_000;
 /** Of many jobs fewer are endless or on all nodes: each of those costs as much as dozens of others, for as long as it lasts. */
 const batchesFor = (jobs: number): number => (jobs > 100 ? 150 : 20);
 
-/** One of so many `jobs`. */
-export const aPlannedJob = (index: number, jobs: number, chance: Chance): PlannedJob => {
+const aPlannedJob = (index: number, jobs: number, chance: Chance): PlannedJob => {
   const key = `j${String(index).padStart(4, '0')}`;
   const type = chance.weighted<JobType>([
     [batchesFor(jobs), 'batch'],
@@ -193,6 +207,46 @@ const demandsOf = (chance: Chance): Partial<JobSpec> => {
     [0.5, { resources: { ...resources, cpu: 512 } }],
     [0.5, { resources, constraints: ['zone = nowhere'] }],
   ]);
+};
+
+/** Everything that there is. */
+export const MIXED: Workload = {
+  node: aPlannedNode,
+  job: aPlannedJob,
+  whims: true,
+  joinsLate: 0.2,
+  leaves: 0.1,
+  staysCordoned: 0.1,
+  daemonsLive: false,
+};
+
+const BESIDE: readonly JobType[] = ['ops', 'daemon'];
+
+/** Of every eleven jobs ten are batches of three parts which are tried until they complete; the last is on many nodes. */
+const aFleetJob = (index: number, _jobs: number, chance: Chance): PlannedJob => {
+  const type = index % 11 < 10 ? 'batch' : (BESIDE[((index - 10) / 11) % BESIDE.length] ?? 'ops');
+  const resources = { cpu: chance.pick([0.5, 1, 2]), memory: GIB, disk: 0, ioSlots: 0 };
+  const run = isEndless(type) ? FOR_EVER : chance.int(1, 40);
+  const spec = aJobSpec({
+    name: `f${String(index)}`,
+    type,
+    resources,
+    ...(hasTargets(type) ? { ...onManyNodes(chance), constraints: [`zone = ${chance.pick(ZONES)}`] } : { count: 3 }),
+    task: { command: ['run'], env: { RUN: String(run) } },
+    retry: { attempts: 1_000, backoff: 'constant', interval: chance.int(1, 10), maxInterval: 30, on: FAILURE_CLASSES },
+  });
+  return { key: `f${String(index).padStart(4, '0')}`, spec, account: 'ana' };
+};
+
+/** Batches that must all complete, jobs on many nodes beside them, and nodes that come and go. */
+export const FLEET: Workload = {
+  node: (name, chance) => ({ ...aPlannedNode(name, chance), policy: aPolicy(), institution: 'usp' }),
+  job: aFleetJob,
+  whims: false,
+  joinsLate: 0.5,
+  leaves: 0.4,
+  staysCordoned: 0,
+  daemonsLive: true,
 };
 
 export const START_OF_TIME = Date.parse(second(0));

@@ -1,7 +1,8 @@
-import type { ClusterNode, ClusterState } from '../cluster/state.js';
+import type { ClusterNode, ClusterState, Held } from '../cluster/state.js';
 import { excludedUntil } from '../cluster/queries.js';
 import { setAsideUntil } from '../cluster/refusals.js';
 import { PROBATION_STREAK } from '../cluster/track-record.js';
+import { isEndless } from '../job-types.js';
 import type { PlacementRequest } from '../request.js';
 import { check, mustNow, PASS, timedCheck } from './check.js';
 import type { Check } from './check.js';
@@ -60,12 +61,14 @@ const setAside = (): Check => {
 
 /**
  * A node whose last tries all failed gets one job at a time, as a trial, until one succeeds; when only one application
- * fails there, this holds for that application's jobs.
+ * fails there, this holds for that application's jobs. The trial of a job that never ends is over when it has begun: else the
+ * node would be kept from all others for ever.
  */
 const probation = ({ spec }: PlacementRequest, cluster: ClusterState): Check => {
   const application = spec.application?.name;
   return check('node.probation', undefined, (node) => {
-    if (node.record.streak >= PROBATION_STREAK) return mustNow(node.ledger.size === 0);
+    if (node.record.streak >= PROBATION_STREAK)
+      return mustNow(![...node.ledger.values()].some((held) => isTrial(held, cluster)));
     if (!onProbation(node, application)) return PASS;
     return mustNow(!runsApplication(node, application, cluster));
   });
@@ -76,8 +79,13 @@ export const onProbation = (node: ClusterNode, application: string | undefined):
   node.record.streak >= PROBATION_STREAK ||
   (application !== undefined && (node.applicationRecords.get(application)?.streak ?? 0) >= PROBATION_STREAK);
 
-const runsApplication = (node: ClusterNode, application: string | undefined, { jobs }: ClusterState): boolean => {
-  for (const { jobId } of node.ledger.values())
-    if (jobs.get(jobId)?.spec.application?.name === application) return true;
+const runsApplication = (node: ClusterNode, application: string | undefined, cluster: ClusterState): boolean => {
+  for (const held of node.ledger.values())
+    if (cluster.jobs.get(held.jobId)?.spec.application?.name === application && isTrial(held, cluster)) return true;
   return false;
+};
+
+const isTrial = ({ jobId, started }: Held, { jobs }: ClusterState): boolean => {
+  const type = jobs.get(jobId)?.spec.type;
+  return !started || type === undefined || !isEndless(type);
 };

@@ -360,6 +360,21 @@ describe('executor state', () => {
     expect(world.plan().nodeId).toBe('a');
   });
 
+  it.each(['service', 'daemon'] as const)(
+    'A-34 S-05 a trial of a %s, which never ends, is over when it has begun',
+    (type) => {
+      const world = new World();
+      world.node('a');
+      for (let count = 0; count < 3; count += 1) world.run('a', 'infrastructure');
+      world.job('trial', { type });
+      const executionId = world.reserve('trial', 'a');
+      expect(primaryReasons(world.plan())).toEqual(['node.probation']);
+      expect(world.plan().decision.wakesOn).toContain('ExecutionStarted');
+      world.onJob('trial', { type: 'ExecutionStarted', data: { executionId, at: second(3) } });
+      expect(world.plan().nodeId).toBe('a');
+    },
+  );
+
   it('A-34 where one application fails, others go on', () => {
     const world = new World();
     world.node('a');

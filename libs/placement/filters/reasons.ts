@@ -209,10 +209,10 @@ export const REASONS = {
   ),
   'node.probation': define(
     'system',
-    ['CapacityReleased', 'ExecutionSucceeded'],
+    ['CapacityReleased', 'ExecutionStarted', 'ExecutionSucceeded'],
     'text',
     'everything failed there lately, and its one trial job still runs',
-    'the trial job ends',
+    'the trial job ends, or has begun if it is one that never ends',
   ),
   /** Never in a decision, which considers the part's own node alone: only where somebody asks for another. */
   'node.not-its-own': define(

@@ -49,6 +49,7 @@ export const turnCame = (type: string): Change => ({
 const FREQUENT: ReadonlySet<string> = new Set([
   'CapacityReduced',
   'CapacityReleased',
+  'ExecutionStarted',
   'ExecutionSucceeded',
   'NodeWentOnline',
   'ReservationConfirmed',
