@@ -38,7 +38,7 @@ export interface AgentOptions {
   readonly taskUser?: string;
   /** How tasks are held to their contracts. */
   readonly limits?: LimitOptions;
-  /** Bytes of each output stream sent at most; default 64 MiB. */
+  /** Bytes of each output stream kept on disk and sent at most, 4 096 or more; default 64 MiB. */
   readonly logLimit?: number;
   /** Bytes that the input cache may keep; default 20 GiB. */
   readonly cacheLimit?: number;

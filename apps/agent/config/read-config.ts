@@ -8,6 +8,7 @@ import { messageOf } from '../client/errors.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
+import { LEAST_LOG } from '../runner/log-keeper.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 
 /** A configuration that cannot be used, with every mistake in it. */
@@ -70,7 +71,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   const mistakes = ajv.validate(CONFIG_SCHEMA, config) ? [] : (ajv.errors ?? []).map(describe);
   const quantities = new Quantities();
   const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
-  mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []));
+  mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []), ...tooSmall(options.logLimit));
   if (mistakes.length > 0) throw new BadConfig(source, mistakes);
   return options;
 };
@@ -92,6 +93,9 @@ const wrongRanges = (ranges: readonly string[]): string[] =>
   ranges.flatMap((range, index) =>
     isAddressRange(range) ? [] : [`/allowAddresses/${index}: "${range}" is no address range, as 127.0.0.0/8 is one`],
   );
+
+const tooSmall = (logLimit = LEAST_LOG): string[] =>
+  logLimit >= LEAST_LOG ? [] : [`/logLimit: ${logLimit} bytes, at least ${LEAST_LOG} are needed`];
 
 /** Reads quantities and keeps the mistakes met. */
 class Quantities {

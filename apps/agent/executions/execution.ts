@@ -2,7 +2,7 @@ import type { Artifact, Assignment, DesiredState } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import { aborted, within } from '../client/wait.js';
 import type { JournalEntry } from '../journal/entry.js';
-import { LogStream } from '../logs/log-stream.js';
+import type { LogStream } from '../logs/log-stream.js';
 import { Meter } from '../metering/meter.js';
 import { isAlive, NO_PROCESS } from '../runner/process-identity.js';
 import type { ProcessIdentity } from '../runner/process-identity.js';
@@ -12,6 +12,7 @@ import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
 import { failure, failureOf } from './ending.js';
 import type { Failure } from './ending.js';
+import { followLogs } from './follow-logs.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
@@ -191,7 +192,7 @@ export class Execution {
     const identity = this.entry.process ?? TaskProcess.findUnrecorded(this.folder) ?? NO_PROCESS;
     const process = this.adopt(identity);
     if (!isAlive(identity) && !(await process.exitRecord())) {
-      await process.sweep();
+      await process.kill();
       await process.dispose();
       const reason = 'the agent restarted and the task is gone, leaving no exit status';
       return this.finish(failure('infrastructure', 'agent-restarted', reason));
@@ -326,13 +327,7 @@ export class Execution {
   }
 
   private followLogs(): void {
-    if (this.logs.length > 0) return;
-    const refused = (error: unknown): void =>
-      this.host.log.warn({ executionId: this.id, reason: messageOf(error) }, 'logs were refused');
-    this.logs = (['stdout', 'stderr'] as const).map((stream) => {
-      const options = { executionId: this.id, stream, file: this.folder[stream], limit: this.host.logLimit, refused };
-      return new LogStream(options, this.host.http, this.host.timers, this.host.random);
-    });
+    if (this.logs.length === 0) this.logs = followLogs(this.host, this.id, this.folder);
   }
 
   /** A confirmation tells of a smaller contract than was reserved, so that others get the rest. */

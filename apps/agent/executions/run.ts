@@ -4,6 +4,7 @@ import type { Millis } from '#kernel';
 import type { GroupUsage } from '../cgroup/control-group.js';
 import { ProgressReporter } from '../logs/progress-reporter.js';
 import { ProgressWatch } from '../logs/progress-watch.js';
+import { newestLines } from '../logs/task-log.js';
 import { lastLines } from '../logs/read-range.js';
 import { DiskWatch } from '../metering/disk-watch.js';
 import type { Meter } from '../metering/meter.js';
@@ -85,13 +86,13 @@ export class Run {
     const progress = new ProgressWatch(folder, this.host.timers, (tick) => reporter.offer(tick));
     if (adopted) this.holdOn();
     else this.timeout.set();
-    await process.exited;
+    await process.commandEnded();
     this.exited = true;
     const endedAt = await this.endedAt();
     this.timeout.clear();
     unwatch();
     disk.stop();
-    await process.sweep();
+    await process.kill();
     await disk.look();
     await progress.finish();
     reporter.flush();
@@ -202,7 +203,7 @@ export class Run {
 
   private async ending(): Promise<Ending> {
     const exit = await this.of.process.exitRecord();
-    const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES);
+    const stderrTail = await newestLines(this.of.folder.stderr, STDERR_LINES);
     const counted = this.of.process.counted();
     this.of.meter.sawMemory(counted?.peakMemory ?? 0);
     const cpuSeconds = Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0);
@@ -211,7 +212,7 @@ export class Run {
     }
     const killed = this.killedByKernel(exit, counted);
     if (killed) return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(killed, stderrTail) };
-    if (!exit) return { cpuSeconds, failure: this.unexplained(stderrTail) };
+    if (!exit) return { cpuSeconds, failure: await this.unexplained(stderrTail) };
     const quota = this.limits.disk !== undefined;
     const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
     return { exitCode: exit.code, cpuSeconds, ...(found && { failure: found }) };
@@ -224,12 +225,18 @@ export class Run {
     return outOfMemory(counted.peakMemory ?? memory, memory, { enforcedBy: 'cgroup' });
   }
 
-  private unexplained(stderr: readonly string[]): Failure {
-    return this.of.adopted
-      ? failure('infrastructure', 'agent-restarted', 'the task ended while the agent was away, leaving no exit status')
-      : failure('infrastructure', 'supervisor-killed', 'the task was killed from outside, supervisor and all', {
-          stderr,
-        });
+  private async unexplained(stderr: readonly string[]): Promise<Failure> {
+    if (this.of.adopted) {
+      const reason = 'the task ended while the agent was away, leaving no exit status';
+      return failure('infrastructure', 'agent-restarted', reason);
+    }
+    const trouble = (await lastLines(this.of.folder.trouble, STDERR_LINES)).join('; ');
+    return failure(
+      'infrastructure',
+      'supervisor-killed',
+      trouble === '' ? 'the task was killed from outside, supervisor and all' : `the task did not start: ${trouble}`,
+      { stderr },
+    );
   }
 }
 

@@ -57,8 +57,7 @@ export const findTaskUser = async (name: string, data: string): Promise<TaskUser
  */
 export const handOver = async (folder: TaskFolder, { uid, gid }: TaskUser): Promise<void> => {
   await chmod(folder.root, 0o711);
-  for (const file of [folder.progress, folder.stdout, folder.stderr])
-    await writeFile(file, '', { flag: 'a', mode: 0o600 });
-  for (const file of [folder.progress, folder.stdout, folder.stderr, folder.launch]) await chown(file, uid, gid);
+  await writeFile(folder.progress, '', { flag: 'a', mode: 0o600 });
+  for (const file of [folder.progress, folder.launch]) await chown(file, uid, gid);
   await run('chown', ['-hR', `${uid}:${gid}`, folder.work, folder.home, folder.temporary]);
 };
