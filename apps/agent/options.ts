@@ -52,6 +52,8 @@ export interface AgentOptions {
   readonly authorities?: string;
   /** Whether the agent's end leaves tasks running for the next agent on the same data; default false. */
   readonly detach?: boolean;
+  /** Milliseconds that running tasks get to finish when the agent is told to end and does not detach; default 20 000. */
+  readonly drain?: number;
   /** Milliseconds to wait for another agent on the same folder to end; default 60 000. */
   readonly folderWait?: number;
   /** Default: no log. */

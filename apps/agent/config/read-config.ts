@@ -45,6 +45,8 @@ interface ConfigFile {
   };
   readonly policy?: Omit<Policy, 'maxDuration'> & { readonly maxDuration?: Quantity };
   readonly grace?: Quantity;
+  readonly drain?: Quantity;
+  readonly detach?: boolean;
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
   readonly logLimit?: Quantity;
@@ -148,6 +150,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     probes: probes && present(probes),
     policy: file.policy && toPolicy(file.policy, quantities),
     grace: millis('/grace', file.grace),
+    drain: millis('/drain', file.drain),
+    detach: file.detach,
     logLimit: size('logLimit'),
     cacheLimit: size('cacheLimit'),
     largestInput: size('largestInput'),

@@ -39,6 +39,8 @@ export class RecordedControlPlane {
   readonly results = new Map<string, Artifact[]>();
   readonly requests: string[] = [];
   heartbeats = 0;
+  /** How often the agent said that it ends. */
+  leaves = 0;
   /** Executions whose reports are answered as no longer current. */
   readonly stale = new Set<string>();
   /** Kinds of report that are refused as malformed. */
@@ -193,8 +195,8 @@ export class RecordedControlPlane {
         this.caches.push((json() as CacheRequest).inputs);
         return { status: 200 };
       case 'POST nodes heartbeat':
-        this.heartbeats += 1;
-        return { status: 200 };
+      case 'POST nodes leave':
+        return this.count(verb);
       case 'GET nodes assignments':
         return this.assignments(url, request);
       case 'POST nodes reports':
@@ -223,6 +225,12 @@ export class RecordedControlPlane {
     this.enrolments.push(request);
     this.enrolTokens.push(token);
     return { status: 200, body: { nodeId: request.name, token: 'node-token', heartbeatInterval: 1 } };
+  }
+
+  private count(verb: string): Reply {
+    if (verb === 'leave') this.leaves += 1;
+    else this.heartbeats += 1;
+    return { status: 200 };
   }
 
   private record(report: Report): ReportAnswer {

@@ -13,6 +13,7 @@ export type NodeCommand =
   | CordonNode
   | UncordonNode
   | DrainNode
+  | AnnounceStop
   | ReportLatency
   | ReportCache
   | ReserveCapacity
@@ -71,6 +72,12 @@ export interface DrainNode {
   readonly type: 'DrainNode';
   readonly reason: string;
   readonly deadline?: Instant;
+  readonly at: Instant;
+}
+
+/** The node's agent was told to end: nothing new for the node until it enrols again. */
+export interface AnnounceStop {
+  readonly type: 'AnnounceStop';
   readonly at: Instant;
 }
 
