@@ -338,6 +338,8 @@ describe('A-44 failures are classified', () => {
 
     expect(failed).toMatchObject({ class: 'application', code: 'exit-code', exitCode: 3 });
     expect(failed.diagnostics?.['stderr']).toHaveLength(20);
+    expect(failed.diagnostics?.['peakMemory']).toBe(failed.consumption?.maxMemory);
+    expect(failed.diagnostics?.['disk']).toBeGreaterThan(0);
     expect(failed.diagnostics).toMatchObject({ stderr: expect.arrayContaining(['line 30']) as unknown });
     expect(failed.artifacts).toMatchObject([{ path: 'partial.txt', size: 2 }]);
     expect(failed.consumption?.wallSeconds).toBeGreaterThan(0);
@@ -345,7 +347,8 @@ describe('A-44 failures are classified', () => {
 
   it('a signal', async () => {
     const failed = await failureOf(sh('kill -SEGV $$'));
-    expect(failed).toMatchObject({ class: 'application', code: 'signal', diagnostics: { signal: 'SIGSEGV' } });
+    const diagnostics = { signal: 'SIGSEGV', stderr: [], memoryLimit: 512 * MIB };
+    expect(failed).toMatchObject({ class: 'application', code: 'signal', diagnostics });
   });
 
   it('a run that takes too long', async () => {

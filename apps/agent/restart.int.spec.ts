@@ -114,7 +114,7 @@ describe('an agent that was killed', () => {
     const failed = await plane.reported('job1.e1', 'fail');
 
     expect(failed).toMatchObject({ class: 'application', code: 'exit-code', exitCode: 5 });
-    expect(failed.diagnostics).toEqual({ stderr: ['broken'] });
+    expect(failed.diagnostics).toMatchObject({ stdout: ['up'], stderr: ['broken'] });
     expect(plane.log('job1.e1', 'stderr')).toBe('broken\n');
   });
 

@@ -16,6 +16,7 @@ import { isAlive } from '../runner/process-identity.js';
 import type { ProcessInfo } from '../runner/process-table.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { TaskProcess } from '../runner/task-process.js';
+import { diagnosticsOf } from './diagnostics.js';
 import { failure } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
@@ -23,7 +24,8 @@ import { exceeded, limitsOf, outOfMemory } from './limits.js';
 import type { Limits } from './limits.js';
 import { RunTimeout } from './run-timeout.js';
 
-const STDERR_LINES = 20;
+/** Of each output stream, in the diagnostics. */
+const LINES = 20;
 
 /** When a run began and how long it stood still; kept in the journal. */
 export interface RunTimes {
@@ -202,20 +204,25 @@ export class Run {
   }
 
   private async ending(): Promise<Ending> {
-    const exit = await this.of.process.exitRecord();
-    const stderrTail = await newestLines(this.of.folder.stderr, STDERR_LINES);
-    const counted = this.of.process.counted();
-    this.of.meter.sawMemory(counted?.peakMemory ?? 0);
-    const cpuSeconds = Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0);
-    if (this.stopFailure) {
-      return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(this.stopFailure, stderrTail) };
-    }
-    const killed = this.killedByKernel(exit, counted);
-    if (killed) return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(killed, stderrTail) };
-    if (!exit) return { cpuSeconds, failure: await this.unexplained(stderrTail) };
+    const { process, folder, meter, assignment } = this.of;
+    const exit = await process.exitRecord();
+    const [stdout, stderr] = await Promise.all([folder.stdout, folder.stderr].map((file) => newestLines(file, LINES)));
+    const counted = process.counted();
+    meter.sawMemory(counted?.peakMemory ?? 0);
+    const seen = { exit, stdout: stdout ?? [], stderr: stderr ?? [], measured: meter.measured() };
+    const failed = this.stopFailure ?? this.killedByKernel(exit, counted) ?? (await this.failureOf(exit, seen.stderr));
+    return {
+      ...(exit && { exitCode: exit.code }),
+      cpuSeconds: Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0),
+      ...(failed && { failure: failed }),
+      diagnostics: diagnosticsOf({ ...seen, contract: assignment.contract }),
+    };
+  }
+
+  private async failureOf(exit: ExitRecord | undefined, stderrTail: readonly string[]): Promise<Failure | undefined> {
+    if (!exit) return this.unexplained();
     const quota = this.limits.disk !== undefined;
-    const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
-    return { exitCode: exit.code, cpuSeconds, ...(found && { failure: found }) };
+    return classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
   }
 
   /** A child that the kernel ended, and the task got over, is no failure of the task. */
@@ -225,24 +232,18 @@ export class Run {
     return outOfMemory(counted.peakMemory ?? memory, memory, { enforcedBy: 'cgroup' });
   }
 
-  private async unexplained(stderr: readonly string[]): Promise<Failure> {
+  private async unexplained(): Promise<Failure> {
     if (this.of.adopted) {
       const reason = 'the task ended while the agent was away, leaving no exit status';
       return failure('infrastructure', 'agent-restarted', reason);
     }
-    const trouble = (await lastLines(this.of.folder.trouble, STDERR_LINES)).join('; ');
+    const trouble = (await lastLines(this.of.folder.trouble, LINES)).join('; ');
     return failure(
       'infrastructure',
       'supervisor-killed',
       trouble === '' ? 'the task was killed from outside, supervisor and all' : `the task did not start: ${trouble}`,
-      { stderr },
     );
   }
 }
-
-const withStderr = (failed: Failure, stderr: readonly string[]): Failure => ({
-  ...failed,
-  diagnostics: { stderr, ...failed.diagnostics },
-});
 
 const timedOut = (seconds: number): Failure => failure('timeout', 'run-timeout', `timed out after ${seconds} s`);

@@ -2,6 +2,7 @@ import { toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
 import { JobHistory } from './job-history.js';
+import type { FailedTry } from './job-history.js';
 import { jobEntity } from './tables.js';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { Page, PageRequest, Tracked } from '#read-store';
@@ -25,8 +26,9 @@ export interface JobListRequest extends JobFilter, PageRequest {
 }
 
 export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'livePaused'> & Tracked;
-/** `reruns`: the jobs that run this one again, oldest first. */
-export type JobDetails = JobSummary & Pick<JobRow, 'spec'> & { readonly reruns: readonly string[] };
+/** `reruns`: the jobs that run this one again, oldest first. `lastFailure`: the newest try that failed, if any did. */
+export type JobDetails = JobSummary &
+  Pick<JobRow, 'spec'> & { readonly reruns: readonly string[]; readonly lastFailure: FailedTry | null };
 
 export type Shares = ReadonlyMap<string, number>;
 
@@ -102,7 +104,8 @@ export class JobQueries {
   async get(jobId: string, visible?: readonly string[]): Promise<JobDetails | undefined> {
     const job = await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne();
     if (!job) return undefined;
-    return { ...job, reruns: job.endedAt === null ? [] : await this.reruns(jobId, visible) };
+    const lastFailure = (await this.history.lastFailure(jobId)) ?? null;
+    return { ...job, reruns: job.endedAt === null ? [] : await this.reruns(jobId, visible), lastFailure };
   }
 
   /**
