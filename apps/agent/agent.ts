@@ -24,7 +24,7 @@ import { Sampler } from './metering/sampler.js';
 import type { AgentOptions } from './options.js';
 import { Publisher } from './outputs/publish.js';
 import { ReportQueue } from './reports/report-queue.js';
-import { findTaskUser } from './runner/task-user.js';
+import { chooseTaskUser } from './runner/task-user.js';
 
 export type { AgentOptions } from './options.js';
 
@@ -140,7 +140,7 @@ class Agent {
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
-    const taskUser = options.taskUser === undefined ? undefined : await findTaskUser(options.taskUser, data);
+    const taskUser = await chooseTaskUser(options.taskUser, data, log);
     const { grace = 5_000, logLimit = 64 * MIB } = options;
     const host = { ...shared, ...enforcer, taskUser, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, inventory);

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Logger } from 'pino';
 import type { TaskFolder } from './task-folder.js';
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ const TOOL_PATH = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
  * Finds the user and opens the way to the tasks' folders for it, and no further: it may pass through the data folder, not list
  * it. Whatever stands in the way is told at the agent's start rather than by every task.
  */
-export const findTaskUser = async (name: string, data: string): Promise<TaskUser> => {
+const findTaskUser = async (name: string, data: string): Promise<TaskUser> => {
   if (process.getuid?.() !== 0)
     throw new NoTaskUser(name, 'only an agent that runs as root can run tasks as another user');
   const number = async (flag: string): Promise<number> => Number((await run('id', [flag, name])).stdout);
@@ -49,6 +50,25 @@ export const findTaskUser = async (name: string, data: string): Promise<TaskUser
     throw new NoTaskUser(name, `it cannot get to ${tasks}: let it pass (x) through the folders above`);
   });
   return { name, uid, gid, prefix };
+};
+
+/**
+ * The user that the configuration names, if any. Without one an agent that runs as root goes on all the same, since nothing else
+ * may be at hand on a machine that is set up so, but says each time what that means.
+ */
+export const chooseTaskUser = async (
+  name: string | undefined,
+  data: string,
+  log: Pick<Logger, 'warn'>,
+  isRoot = process.getuid?.() === 0,
+): Promise<TaskUser | undefined> => {
+  if (name !== undefined) return findTaskUser(name, data);
+  if (isRoot)
+    log.warn(
+      { hint: 'name a taskUser in the configuration, or run the agent as a user of its own' },
+      'tasks run as root: they can read the node’s token and all else on this machine',
+    );
+  return undefined;
 };
 
 /**
