@@ -586,6 +586,23 @@ describe('a server that is away', () => {
     expect(plane.typesOf('job1.e1').filter((type) => type === 'succeed')).toHaveLength(1);
   });
 
+  it('A-47 sends of an output only what is missing, however often the line breaks', async () => {
+    const wire = closing(await CuttingProxy.to(plane.listeningAt));
+    await begin({ url: `http://127.0.0.1:${wire.port}` });
+    const size = 8 * MIB;
+    const writes = `head -c ${size} /dev/zero | tr '\\0' x > big`;
+    plane.assign(someAssignment('job1.e1', untilGo('echo up', writes), { outputs: ['big'] }));
+    await plane.until(() => plane.log('job1.e1', 'stdout') === 'up\n', 'it is up');
+    wire.cutAfterSent(2 * MIB, 2 * MIB, 2 * MIB);
+    await go();
+
+    const { artifacts } = await plane.reported('job1.e1', 'succeed');
+    expect(artifacts).toMatchObject([{ path: 'big', size }]);
+    expect(wire.broken).toBe(3);
+    expect(plane.uploaded).toBeLessThan(size + 3 * MIB);
+    expect(plane.artifacts.get(artifacts[0]?.sha256 ?? '')?.length).toBe(size);
+  });
+
   it('resumes logs where the server says after a 409', async () => {
     await begin();
     plane.assign(someAssignment('job1.e1', untilGo('echo first', 'echo second')));

@@ -20,6 +20,8 @@ interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly bytes?: Buffer;
+  /** How much there is of an upload that was cut off. */
+  readonly offset?: number | undefined;
   /** Of the bytes in the whole, as `Content-Range` has it. */
   readonly range?: string;
 }
@@ -49,6 +51,10 @@ export class RecordedControlPlane {
   readonly corrupt = new Set<string>();
   /** Bytes of a log stream that the server claims to have lost, once: makes it answer 409. */
   forgetLogs = 0;
+  /** What is there of artifacts whose upload was cut off. */
+  readonly partial = new Map<string, Buffer>();
+  /** Bytes of artifacts that arrived, over all uploads. */
+  uploaded = 0;
   private readonly logs = new Map<string, Buffer>();
   private readonly assigned = new Map<string, Assignment>();
   private revision = 0;
@@ -165,11 +171,10 @@ export class RecordedControlPlane {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-      const reply = await this.answer(request, Buffer.concat(chunks));
+      const reply = await this.answer(request, await this.bodyOf(request));
       if (response.destroyed) return;
       response.statusCode = reply.status;
+      if (reply.offset) response.setHeader('escalon-upload-offset', reply.offset);
       if (reply.range) response.setHeader('content-range', `bytes ${reply.range}`);
       if (reply.bytes) response.setHeader('content-length', reply.bytes.length);
       response.end(reply.bytes ?? JSON.stringify(reply.body ?? {}));
@@ -178,6 +183,26 @@ export class RecordedControlPlane {
     } finally {
       this.happen();
     }
+  }
+
+  /** Of an upload also what came before it broke off, which the next one goes on with. */
+  private async bodyOf(request: IncomingMessage): Promise<Buffer> {
+    const url = new URL(request.url ?? '/', 'http://x');
+    const sha256 = request.method === 'PUT' && /^\/v1\/artifacts\/(\w+)$/.exec(url.pathname)?.[1];
+    const begin = sha256
+      ? this.partial.get(sha256)?.subarray(0, Number(url.searchParams.get('offset') ?? 0))
+      : undefined;
+    const chunks = [begin ?? Buffer.alloc(0)];
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        if (sha256) this.uploaded += chunk.length;
+      }
+    } catch (error) {
+      if (sha256) this.partial.set(sha256, Buffer.concat(chunks));
+      throw error;
+    }
+    return Buffer.concat(chunks);
   }
 
   private async answer(request: IncomingMessage, body: Buffer): Promise<Reply> {
@@ -204,7 +229,7 @@ export class RecordedControlPlane {
       case 'PUT executions logs':
         return this.appendLog(`${id}/${url.searchParams.get('stream')}`, Number(url.searchParams.get('offset')), body);
       case 'HEAD artifacts':
-        return { status: this.artifacts.has(id) ? 200 : 404 };
+        return this.artifacts.has(id) ? { status: 200 } : { status: 404, offset: this.partial.get(id)?.length };
       case 'GET artifacts':
         return this.artifact(id, request.headers.range);
       case 'PUT artifacts':
