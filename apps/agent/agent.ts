@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { AssignmentsAnswer, EnrollRequest } from '#contracts';
+import type { AssignmentsAnswer, EnrollRequest, LeaveAnswer } from '#contracts';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import { pino } from 'pino';
@@ -7,7 +7,7 @@ import { messageOf } from './client/errors.js';
 import type { Logger } from 'pino';
 import { Refused } from './client/faults.js';
 import { Http } from './client/http.js';
-import { backoff, wait, within } from './client/wait.js';
+import { aborted, backoff, wait, within } from './client/wait.js';
 import { lockData } from './data-lock.js';
 import { enrol } from './enrolment/enrol.js';
 import { failure } from './executions/ending.js';
@@ -24,7 +24,7 @@ import { Sampler } from './metering/sampler.js';
 import type { AgentOptions } from './options.js';
 import { Publisher } from './outputs/publish.js';
 import { ReportQueue } from './reports/report-queue.js';
-import { findTaskUser } from './runner/task-user.js';
+import { chooseTaskUser } from './runner/task-user.js';
 
 export type { AgentOptions } from './options.js';
 
@@ -33,6 +33,11 @@ export interface RunningAgent {
   readonly nodeId: string;
   /** Looks at the machine again and tells the server what changed. */
   probe(): Promise<void>;
+  /**
+   * Takes nothing new from now on, tells the control plane so, and resolves when all that runs has ended and is reported, when
+   * `limit` milliseconds have passed, or when `signal` aborts. What runs can be stopped and paused all the while.
+   */
+  drain(limit: number, signal?: AbortSignal): Promise<void>;
   /** Ends it; tasks end too (and are told as `agent-stopped`) unless `detach`. Resolves when all is put away. */
   stop(options?: { readonly detach?: boolean }): Promise<void>;
 }
@@ -47,6 +52,8 @@ interface Ports {
 const POLL_WAIT = '25s';
 const POLL_TIMEOUT = 40_000;
 const LAST_REPORTS = 5_000;
+/** Milliseconds for the control plane to hear that the agent ends. */
+const LEAVING = 2_000;
 const MIB = 2 ** 20;
 
 /**
@@ -69,7 +76,12 @@ export const runAgent = async (given: AgentOptions, signal?: AbortSignal): Promi
   try {
     const enrolling = signal ? AbortSignal.any([signal, stopped.signal]) : stopped.signal;
     const agent = await Agent.start(options, ports, http, log, stopped, enrolling);
-    return { nodeId: agent.nodeId, probe: () => agent.probe(), stop: (how) => agent.stop(how).then(unlock) };
+    return {
+      nodeId: agent.nodeId,
+      probe: () => agent.probe(),
+      drain: (limit, until) => agent.drain(limit, until),
+      stop: (how) => agent.stop(how).then(unlock),
+    };
   } catch (error) {
     await http.close();
     await unlock();
@@ -128,7 +140,7 @@ class Agent {
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
-    const taskUser = options.taskUser === undefined ? undefined : await findTaskUser(options.taskUser, data);
+    const taskUser = await chooseTaskUser(options.taskUser, data, log);
     const { grace = 5_000, logLimit = 64 * MIB } = options;
     const host = { ...shared, ...enforcer, taskUser, clock, timers, random, log, grace, logLimit };
     const executions = new Executions(host, inventory);
@@ -145,6 +157,16 @@ class Agent {
     return this.watch.look();
   }
 
+  async drain(limit: number, signal?: AbortSignal): Promise<void> {
+    this.executions.close();
+    const waiting = this.executions.ids().length;
+    this.log.info({ executions: waiting, seconds: limit / 1000 }, 'the node takes nothing new and waits for what runs');
+    const leaving = this.leave();
+    const idle = this.executions.idle();
+    await within(this.ports.timers, limit, signal ? Promise.race([idle, aborted(signal)]) : idle);
+    await leaving;
+  }
+
   async stop({ detach = this.options.detach ?? false }: { readonly detach?: boolean } = {}): Promise<void> {
     if (this.hasStopped()) return;
     this.stopped.abort();
@@ -157,6 +179,15 @@ class Agent {
     await this.inputs.stop();
     this.reports.stop();
     await this.http.close();
+  }
+
+  /** A control plane that cannot be told finds out by the declines, and by the silence after them. */
+  private async leave(): Promise<void> {
+    try {
+      await this.http.json<LeaveAnswer>('POST', `/nodes/${this.nodeId}/leave`, { timeout: LEAVING });
+    } catch (error) {
+      this.log.warn({ reason: messageOf(error) }, 'the control plane could not be told that the node leaves');
+    }
   }
 
   private hasStopped(): boolean {

@@ -69,6 +69,26 @@ describe('G-57 a task with more items than a batch takes', () => {
     expect(fractions).toEqual(fractions.toSorted((left, right) => left - right));
   });
 
+  it('has one log with one limit, however many batches write to it', async () => {
+    const limit = 64 * 1024;
+    await world.begin({ logLimit: limit });
+    // 8 KiB and a last line for each of 16 batches, told apart by where they begin and end.
+    const writes =
+      'for i in $(seq 8); do printf "%01023d\\n" "$ESCALON_BATCH_FROM"; done; echo "end of $ESCALON_BATCH_TO"';
+    const batch = { min: 1, memoryPerItem: MIB, gpuMemoryPerItem: 0, items: { from: 0, to: 32, of: 32 } };
+    const contract = { cpu: 0.5, memory: 512 * MIB, disk: 0, ioSlots: 0, gpus: [], batchSize: 2 };
+    world.plane.assign(someAssignment('job1.e1', sh(writes), { batch }, { contract }));
+    await world.plane.reported('job1.e1', 'succeed');
+
+    const log = world.plane.log('job1.e1', 'stdout');
+    const [, first = '', bytes, newest = ''] =
+      /^([^[]*)\n\[log: [^\]]*\]\n\[log: \S+ KiB \((\d+) bytes\) are left out here\]\n([^]*)$/.exec(log) ?? [];
+    expect(first).toHaveLength(limit / 2);
+    expect(first.length + newest.length).toBeLessThanOrEqual(limit);
+    expect(first.length + Number(bytes) + newest.length).toBe(16 * 8 * 1024 + 4 * 9 + 12 * 10);
+    expect(/end of 30\n(0+30\n){8}end of 32\n$/.test(newest)).toBe(true);
+  });
+
   it('G-25 tries a batch that ran out of memory again with half of its items, and no later one with more', async () => {
     await world.begin();
     const fills = `exec node -e "const kept = Buffer.alloc(700 * 1048576, 1); setInterval(() => kept.length, 1000)"`;

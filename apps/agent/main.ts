@@ -25,15 +25,22 @@ const main = async (): Promise<number> => {
   return run(line, log);
 };
 
+/** Milliseconds that running tasks get to finish: within what service managers wait for. */
+const DRAIN = 20_000;
+
+/** Told to end once, it drains; told again, it ends its tasks. */
 const run = async ({ options, exitWithParent }: CommandLine, log: Logger): Promise<number> => {
   const ended = new AbortController();
+  const again = new AbortController();
+  const told = (): void => (ended.signal.aborted ? again : ended).abort();
   if (exitWithParent) for (const gone of ['end', 'error']) process.stdin.resume().once(gone, () => ended.abort());
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.abort());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, told);
   try {
     const agent = await runAgent({ ...options, log }, ended.signal);
     process.on('SIGHUP', () => void agent.probe());
     process.stdout.write(`${JSON.stringify({ ready: true, nodeId: agent.nodeId })}\n`);
     await aborted(ended.signal);
+    if (!options.detach) await agent.drain(options.drain ?? DRAIN, again.signal);
     await agent.stop();
     return 0;
   } catch (error) {

@@ -38,7 +38,7 @@ export interface AgentOptions {
   readonly taskUser?: string;
   /** How tasks are held to their contracts. */
   readonly limits?: LimitOptions;
-  /** Bytes of each output stream sent at most; default 64 MiB. */
+  /** Bytes of each output stream kept on disk and sent at most, 4 096 or more; default 64 MiB. */
   readonly logLimit?: number;
   /** Bytes that the input cache may keep; default 20 GiB. */
   readonly cacheLimit?: number;
@@ -52,6 +52,8 @@ export interface AgentOptions {
   readonly authorities?: string;
   /** Whether the agent's end leaves tasks running for the next agent on the same data; default false. */
   readonly detach?: boolean;
+  /** Milliseconds that running tasks get to finish when the agent is told to end and does not detach; default 20 000. */
+  readonly drain?: number;
   /** Milliseconds to wait for another agent on the same folder to end; default 60 000. */
   readonly folderWait?: number;
   /** Default: no log. */

@@ -22,7 +22,7 @@ const begin = async (...more: string[]): Promise<ChildProcess> => {
   const args = ['dist/apps/agent/main.js', '--url', plane.url, '--data', data, '--name', 'lab-1', ...more];
   const config = join(data, 'agent.json');
   const settings = { cpu: 4, memory: '8GiB', applications: [], packages: [], gpus: [], probes: { python: false } };
-  await writeFile(config, JSON.stringify({ ...settings, grace: '300ms' }));
+  await writeFile(config, JSON.stringify({ ...settings, grace: '300ms', drain: '0s' }));
   const agent = spawn(process.execPath, [...args, '--config', config], {
     env: { PATH: process.env['PATH'], ESCALON_TOKEN: 'let-me-in' },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -52,7 +52,11 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const agent of agents) if (agent.exitCode === null && agent.signalCode === null) await terminate(agent);
+  for (const agent of agents) {
+    if (agent.exitCode !== null || agent.signalCode !== null) continue;
+    agent.kill('SIGTERM');
+    await terminate(agent);
+  }
   await plane.down();
   await rm(data, { recursive: true, force: true });
 });
@@ -110,7 +114,7 @@ describe('an agent that was killed', () => {
     const failed = await plane.reported('job1.e1', 'fail');
 
     expect(failed).toMatchObject({ class: 'application', code: 'exit-code', exitCode: 5 });
-    expect(failed.diagnostics).toEqual({ stderr: ['broken'] });
+    expect(failed.diagnostics).toMatchObject({ stdout: ['up'], stderr: ['broken'] });
     expect(plane.log('job1.e1', 'stderr')).toBe('broken\n');
   });
 
@@ -182,5 +186,56 @@ describe('an agent that is told to end', () => {
 
     await plane.reported('job1.e1', 'succeed');
     expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'start', 'succeed']);
+    expect(plane.leaves).toBe(0);
+  });
+});
+
+describe('an agent that gives its tasks time to finish when it is told to end', () => {
+  it('takes nothing new, says so, and ends with the last of them', async () => {
+    const agent = await begin('--drain', '1h');
+    await started('job1.e1', untilGo('echo up', 'echo 42 > out'), { outputs: ['out'] });
+
+    const ended = terminate(agent);
+    await plane.until(() => plane.leaves === 1, 'the agent says that it ends');
+    plane.assign(someAssignment('job2.e1', ['true']));
+    expect(await plane.reported('job2.e1', 'decline')).toMatchObject({ reason: 'the agent is stopping' });
+    await go();
+
+    expect(await ended).toBe(0);
+    expect(plane.typesOf('job1.e1')).toEqual(['confirm', 'start', 'publish', 'succeed']);
+  });
+
+  it('hears meanwhile that one is to stop', async () => {
+    const agent = await begin('--drain', '1h');
+    await started('job1.e1', untilGo('echo up', 'true'));
+
+    const ended = terminate(agent);
+    await plane.until(() => plane.leaves === 1, 'the agent says that it ends');
+    plane.desire('job1.e1', 'stop');
+
+    expect(await ended).toBe(0);
+    expect(plane.reportsOf('job1.e1').at(-1)).toMatchObject({ class: 'cancelled', code: 'stopped' });
+  });
+
+  it('ends them itself when the time is over', async () => {
+    const agent = await begin('--drain', '100ms');
+    const leader = await started('job1.e1', untilGo('echo up', 'true'));
+
+    expect(await terminate(agent)).toBe(0);
+    expect(plane.reportsOf('job1.e1').at(-1)).toMatchObject({ class: 'infrastructure', code: 'agent-stopped' });
+    expect(membersOf(leader)).toBe(0);
+  });
+
+  it('ends them at once when it is told again', async () => {
+    const agent = await begin('--drain', '1h');
+    const leader = await started('job1.e1', untilGo('echo up', 'true'));
+
+    const ended = terminate(agent);
+    await plane.until(() => plane.leaves === 1, 'the agent says that it ends');
+    agent.kill('SIGTERM');
+
+    expect(await ended).toBe(0);
+    expect(plane.reportsOf('job1.e1').at(-1)).toMatchObject({ class: 'infrastructure', code: 'agent-stopped' });
+    expect(membersOf(leader)).toBe(0);
   });
 });

@@ -29,6 +29,13 @@ export interface HeartbeatRequest {
 }
 
 /**
+ * `POST /nodes/{id}/leave`, without a body: the agent was told to end. The node takes nothing new until it enrols again.
+ */
+export interface LeaveAnswer {
+  readonly nodeId: string;
+}
+
+/**
  * `PUT /nodes/{id}/cache`: the digests (sha256, 64 hexadecimal digits) of the inputs of 1 MiB and more that the agent keeps for
  * later tasks; of more than 512 those that were used last. All of them each time, when they have changed, and not within ten
  * seconds of the last change (429). Placement counts by this what a node has left to fetch.

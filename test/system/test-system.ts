@@ -90,7 +90,8 @@ export class TestSystem {
     await mkdir(data, { recursive: true });
     const token = join(data, 'enrol.token');
     await writeFile(token, await issueToken(SECRET, { role: 'node', account: 'enrol' }), { mode: 0o600 });
-    const args = ['--url', this.url, '--data', data, '--name', name, '--token-file', token, '--institution', 'here'];
+    const args = ['--url', this.url, '--data', data, '--name', name, '--token-file', token];
+    args.push('--institution', 'here', '--drain', '0s');
     if (config) {
       const file = join(data, 'agent.json');
       await writeFile(file, JSON.stringify(config));

@@ -1,6 +1,7 @@
-import { rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Assignment } from '#contracts';
 import { nextRange } from '#governor';
+import { writtenEnd } from '../logs/task-log.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { Batches, BatchSizes } from './batches.js';
 import { memoryForTasks } from './free-memory.js';
@@ -21,8 +22,6 @@ export const nextBatches = async (
   const range = nextRange(sequence, sizes(assignment, seen));
   if (!range) throw new Error('all items are done already');
   for (const file of [folder.exit, folder.progress]) await rm(file, { force: true });
-  const current = { ...range, stdout: await lengthOf(folder.stdout), stderr: await lengthOf(folder.stderr) };
+  const current = { ...range, stdout: await writtenEnd(folder.stdout), stderr: await writtenEnd(folder.stderr) };
   return { ...batches, current };
 };
-
-const lengthOf = async (file: string): Promise<number> => (await stat(file).catch(() => undefined))?.size ?? 0;

@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseDuration } from '#contracts';
 import type { AgentOptions } from '../options.js';
 import { BadConfig, readConfig } from './read-config.js';
 
 export const USAGE = `usage: agent [--url URL] [--data DIR] [--name NAME] [--institution I] [--owner O]
-             [--config FILE] [--token-file FILE] [--detach] [--log-level LEVEL]
+             [--config FILE] [--token-file FILE] [--drain TIME | --detach] [--log-level LEVEL]
 
   --url          the control plane, default $ESCALON_URL or http://127.0.0.1:8080
   --data         folder for identity, journal, cache and tasks, default $ESCALON_DATA/agent or .escalon/agent
@@ -14,6 +15,8 @@ export const USAGE = `usage: agent [--url URL] [--data DIR] [--name NAME] [--ins
   --token-file   file with the enrolment token, else $ESCALON_TOKEN; only needed the first time
   --config       YAML or JSON: overrides of the inventory, probes, labels, policy, limits
   --exit-with-parent  end when standard input ends, as after SIGTERM
+  --drain        on SIGTERM take nothing new and give running tasks so long to finish, default 20s; a second
+                 SIGTERM ends them at once
   --detach       on SIGTERM leave tasks running; the next agent on the same data takes them back
 `;
 
@@ -35,6 +38,7 @@ const OPTIONS = {
   config: { type: 'string' },
   'token-file': { type: 'string' },
   detach: { type: 'boolean' },
+  drain: { type: 'string' },
   'exit-with-parent': { type: 'boolean' },
   'log-level': { type: 'string' },
   help: { type: 'boolean' },
@@ -48,7 +52,10 @@ export const readCommandLine = async (args: readonly string[], env: Environment)
   const token = values['token-file'] === undefined ? env['ESCALON_TOKEN'] : await readToken(values['token-file']);
   const name = values.name ?? file.name ?? nodeName(hostname());
   const url = values.url ?? file.url ?? env['ESCALON_URL'] ?? 'http://127.0.0.1:8080';
+  const drain = values.drain === undefined ? undefined : parseDuration(values.drain);
   const mistakes = [
+    ...(drain?.ok === false ? [`drain: ${drain.message}`] : []),
+    ...(drain !== undefined && values.detach ? ['drain and detach: only one of them'] : []),
     ...(NAME.test(name) ? [] : [`name ${name}: lower-case letters, digits and dashes, at most 63`]),
     ...(/^https?:/.test(url) && URL.canParse(url) ? [] : [`url ${url}: no http or https address`]),
   ];
@@ -62,6 +69,7 @@ export const readCommandLine = async (args: readonly string[], env: Environment)
     ...(values.owner !== undefined && { owner: values.owner }),
     ...(token !== undefined && { token }),
     ...(values.detach && { detach: true }),
+    ...(drain?.ok && { drain: drain.value * 1000, detach: false }),
   };
   const logLevel = values['log-level'] ?? env['ESCALON_LOG_LEVEL'] ?? 'info';
   return { options, logLevel, exitWithParent: values['exit-with-parent'] ?? false };

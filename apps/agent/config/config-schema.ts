@@ -82,6 +82,8 @@ export const CONFIG_SCHEMA = {
     },
     policy,
     grace: size,
+    drain: size,
+    detach: { type: 'boolean' },
     taskUser: { type: 'string', pattern: '^[A-Za-z0-9_][A-Za-z0-9._-]*$' },
     limits: {
       type: 'object',

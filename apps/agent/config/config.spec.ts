@@ -17,6 +17,8 @@ describe('the configuration file', () => {
       probes: { python: false, timeout: 2s, applications: [{ name: tool, command: [tool, -V], pattern: 'v(.+)' }] }
       policy: { maxDuration: 2h, deny: { projects: [p] } }
       grace: 500ms
+      drain: 2m
+      logLimit: 1MiB
       limits: { enforce: watchdog, processes: 100 }`;
     expect(parseConfig(text, 'agent.yaml')).toEqual({
       inventory: {
@@ -32,6 +34,8 @@ describe('the configuration file', () => {
       },
       policy: { maxDuration: 7200, deny: { projects: ['p'] } },
       grace: 500,
+      drain: 120_000,
+      logLimit: 2 ** 20,
       limits: { enforce: 'watchdog', processes: 100 },
     });
   });
@@ -48,6 +52,10 @@ describe('the configuration file', () => {
   it('names every wrong quantity at once', () => {
     const wrong = () => parseConfig('{ memory: lots, grace: soon }', 'agent.yaml');
     expect(wrong).toThrow(/\/memory: "lots" is no size.*\n.*\/grace: "soon" is no duration/s);
+  });
+
+  it('refuses a log too small to be divided', () => {
+    expect(() => parseConfig('{ logLimit: 1KiB }', 'agent.yaml')).toThrow(/\/logLimit: 1024 bytes, at least 65536/);
   });
 
   it('may be empty', () => expect(parseConfig('', 'agent.yaml')).toEqual({ inventory: {} }));
@@ -75,6 +83,11 @@ describe('the command line', () => {
   it('refuses wrong names and addresses together', async () => {
     const wrong = readCommandLine(['--name', 'Lab 1', '--url', 'ftp://x'], {});
     await expect(wrong).rejects.toThrow(/name Lab 1.*url ftp:\/\/x/s);
+  });
+
+  it('refuses a drain that is no time, or beside a detachment', async () => {
+    const wrong = readCommandLine(['--drain', 'soon', '--detach'], {});
+    await expect(wrong).rejects.toThrow(/drain: "soon" is no duration.*drain and detach: only one/s);
   });
 
   it.each([

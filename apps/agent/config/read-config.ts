@@ -8,6 +8,7 @@ import { messageOf } from '../client/errors.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
+import { LEAST_LOG } from '../runner/log-keeper.js';
 import { CONFIG_SCHEMA } from './config-schema.js';
 
 /** A configuration that cannot be used, with every mistake in it. */
@@ -44,6 +45,8 @@ interface ConfigFile {
   };
   readonly policy?: Omit<Policy, 'maxDuration'> & { readonly maxDuration?: Quantity };
   readonly grace?: Quantity;
+  readonly drain?: Quantity;
+  readonly detach?: boolean;
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
   readonly logLimit?: Quantity;
@@ -70,7 +73,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   const mistakes = ajv.validate(CONFIG_SCHEMA, config) ? [] : (ajv.errors ?? []).map(describe);
   const quantities = new Quantities();
   const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
-  mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []));
+  mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []), ...tooSmall(options.logLimit));
   if (mistakes.length > 0) throw new BadConfig(source, mistakes);
   return options;
 };
@@ -92,6 +95,9 @@ const wrongRanges = (ranges: readonly string[]): string[] =>
   ranges.flatMap((range, index) =>
     isAddressRange(range) ? [] : [`/allowAddresses/${index}: "${range}" is no address range, as 127.0.0.0/8 is one`],
   );
+
+const tooSmall = (logLimit = LEAST_LOG): string[] =>
+  logLimit >= LEAST_LOG ? [] : [`/logLimit: ${logLimit} bytes, at least ${LEAST_LOG} are needed`];
 
 /** Reads quantities and keeps the mistakes met. */
 class Quantities {
@@ -144,6 +150,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     probes: probes && present(probes),
     policy: file.policy && toPolicy(file.policy, quantities),
     grace: millis('/grace', file.grace),
+    drain: millis('/drain', file.drain),
+    detach: file.detach,
     logLimit: size('logLimit'),
     cacheLimit: size('cacheLimit'),
     largestInput: size('largestInput'),

@@ -1,4 +1,5 @@
 import type { FailureClass } from '#contracts';
+import type { Diagnostics } from './diagnostics.js';
 import { isDiskFull, messageOf } from '../client/errors.js';
 
 /** Why an execution did not succeed. `code` is stable, for programs; `message` names the values, for people. */
@@ -15,6 +16,8 @@ export interface Ending {
   /** CPU time of the task as its supervisor counted it. */
   readonly cpuSeconds: number;
   readonly failure?: Failure;
+  /** What there was to see, for the report of a failure, also of one that comes after the run. */
+  readonly diagnostics?: Diagnostics;
 }
 
 export const failure = (

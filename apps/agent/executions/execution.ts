@@ -210,7 +210,7 @@ export class Execution {
     const identity = this.entry.process ?? TaskProcess.findUnrecorded(this.folder) ?? NO_PROCESS;
     const process = this.adopt(identity);
     if (!isAlive(identity) && !(await process.exitRecord())) {
-      await process.sweep();
+      await process.kill();
       await process.dispose();
       const reason = 'the agent restarted and the task is gone, leaving no exit status';
       return this.finish(failure('infrastructure', 'agent-restarted', reason));

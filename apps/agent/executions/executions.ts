@@ -82,13 +82,22 @@ export class Executions {
     this.live.get(executionId)?.discard(reason);
   }
 
-  /** Ends what runs with `reason`; what already ended is left to the journal. Resolves when all is reported, within limits. */
-  async stop(reason: Failure): Promise<void> {
+  /** Takes nothing new: what waits is declined, and so is what is listed from now on. */
+  close(): void {
     this.stopping = true;
     for (const id of this.waiting.keys()) this.admission.withdraw(id, STOPPING);
+  }
+
+  /** Resolves when nothing is left of all that is here now. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.live.values()].map(({ over }) => over));
+  }
+
+  /** Ends what runs with `reason`; what already ended is left to the journal. Resolves when all is reported, within limits. */
+  async stop(reason: Failure): Promise<void> {
+    this.close();
     for (const execution of this.live.values()) if (!execution.ended) execution.stop(reason);
-    const all = [...this.live.values()].map(({ over }) => over);
-    await within(this.host.timers, this.host.grace + STOP_LIMIT, Promise.all(all));
+    await within(this.host.timers, this.host.grace + STOP_LIMIT, this.idle());
     await this.leave();
   }
 

@@ -24,7 +24,7 @@ export interface ExecutionHost extends Enforcer {
   readonly log: Logger;
   /** Milliseconds between asking a task to end and making it. */
   readonly grace: number;
-  /** Bytes of each output stream that are sent at most. */
+  /** Bytes of each output stream that are kept and sent at most. */
   readonly logLimit: number;
   /** Whom tasks run as; absent, the agent's own user. */
   readonly taskUser?: TaskUser | undefined;

@@ -14,11 +14,12 @@ export const lastReport = (
   artifacts: readonly Artifact[],
 ): Report => {
   const { executionId, fencingToken, contract } = entry.assignment;
-  const { exitCode, cpuSeconds = 0 } = entry.ending ?? {};
+  const { exitCode, cpuSeconds = 0, diagnostics: seen } = entry.ending ?? {};
   const consumption = consumptionOf(measured, ranFor(entry) / 1000, cpuSeconds, contract.gpus);
   const common = { executionId, fencingToken, artifacts, consumption };
   if (!failed) return { type: 'succeed', ...common, exitCode: exitCode ?? 0 };
-  return { type: 'fail', ...common, ...failed, ...(exitCode !== undefined && { exitCode }) };
+  const known = seen || failed.diagnostics ? { diagnostics: { ...seen, ...failed.diagnostics } } : {};
+  return { type: 'fail', ...common, ...failed, ...known, ...(exitCode !== undefined && { exitCode }) };
 };
 
 /** A result that the server cannot read must not leave the execution open for ever: this is its plainest form. */

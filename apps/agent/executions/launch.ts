@@ -30,5 +30,5 @@ export const prepareLaunch = async (
   await writeFile(folder.launch, launchScript(environment), { mode: 0o600 });
   if (host.taskUser) await handOver(folder, host.taskUser);
   const becomes = [...(host.taskUser?.prefix ?? []), '/bin/sh', folder.launch];
-  return { command: [...becomes, program, ...rest], folder, largestFile: disk, group };
+  return { command: [...becomes, program, ...rest], folder, largestFile: disk, group, logLimit: host.logLimit };
 };

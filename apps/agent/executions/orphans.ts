@@ -23,7 +23,7 @@ export const removeOrphans = async (
     log.warn({ executionId }, 'what is left of an unknown execution is removed');
     const folder = taskFolder(data, executionId);
     const process = TaskProcess.adopt(NO_PROCESS, folder, timers, groups?.of(executionId));
-    await process.sweep();
+    await process.kill();
     await process.dispose();
     await removeTaskFolder(folder);
   }

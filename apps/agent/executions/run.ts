@@ -8,6 +8,7 @@ import type { JournalEntry } from '../journal/entry.js';
 import { ProgressReporter } from '../logs/progress-reporter.js';
 import type { ProgressTick } from '../logs/progress-lines.js';
 import { ProgressWatch } from '../logs/progress-watch.js';
+import { newestLines } from '../logs/task-log.js';
 import { lastLines } from '../logs/read-range.js';
 import { DiskWatch } from '../metering/disk-watch.js';
 import type { Meter } from '../metering/meter.js';
@@ -19,6 +20,7 @@ import { isAlive } from '../runner/process-identity.js';
 import type { ProcessInfo } from '../runner/process-table.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { TaskProcess } from '../runner/task-process.js';
+import { diagnosticsOf } from './diagnostics.js';
 import { failure } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
@@ -26,7 +28,8 @@ import { exceeded, limitsOf, outOfMemory } from './limits.js';
 import type { Limits } from './limits.js';
 import { RunTimeout } from './run-timeout.js';
 
-const STDERR_LINES = 20;
+/** Of each output stream, in the diagnostics. */
+const LINES = 20;
 
 /** When a run began and how long it stood still; kept in the journal. */
 export interface RunTimes {
@@ -100,13 +103,13 @@ export class Run {
     const progress = new ProgressWatch(folder, this.host.timers, offer, batches?.current?.stdout);
     if (adopted) this.holdOn();
     else this.timeout.set();
-    await process.exited;
+    await process.commandEnded();
     this.exited = true;
     const endedAt = await this.endedAt();
     this.timeout.clear();
     unwatch();
     disk.stop();
-    await process.sweep();
+    await process.kill();
     await disk.look();
     await progress.finish();
     reporter.flush();
@@ -216,20 +219,27 @@ export class Run {
   }
 
   private async ending(): Promise<Ending> {
-    const exit = await this.of.process.exitRecord();
-    const stderrTail = await lastLines(this.of.folder.stderr, STDERR_LINES, this.of.batches?.current?.stderr);
-    const counted = this.of.process.counted();
-    this.of.meter.sawMemory(counted?.peakMemory ?? 0);
-    const cpuSeconds = Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0);
-    if (this.stopFailure) {
-      return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(this.stopFailure, stderrTail) };
-    }
-    const killed = this.killedByKernel(exit, counted);
-    if (killed) return { ...(exit && { exitCode: exit.code }), cpuSeconds, failure: withStderr(killed, stderrTail) };
-    if (!exit) return { cpuSeconds, failure: this.unexplained(stderrTail) };
+    const { process, folder, meter, assignment, batches } = this.of;
+    const exit = await process.exitRecord();
+    const [stdout, stderr] = await Promise.all(
+      (['stdout', 'stderr'] as const).map((name) => newestLines(folder[name], LINES, batches?.current?.[name])),
+    );
+    const counted = process.counted();
+    meter.sawMemory(counted?.peakMemory ?? 0);
+    const seen = { exit, stdout: stdout ?? [], stderr: stderr ?? [], measured: meter.measured() };
+    const failed = this.stopFailure ?? this.killedByKernel(exit, counted) ?? (await this.failureOf(exit, seen.stderr));
+    return {
+      ...(exit && { exitCode: exit.code }),
+      cpuSeconds: Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0),
+      ...(failed && { failure: failed }),
+      diagnostics: diagnosticsOf({ ...seen, contract: assignment.contract }),
+    };
+  }
+
+  private async failureOf(exit: ExitRecord | undefined, stderrTail: readonly string[]): Promise<Failure | undefined> {
+    if (!exit) return this.unexplained();
     const quota = this.limits.disk !== undefined;
-    const found = classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
-    return { exitCode: exit.code, cpuSeconds, ...(found && { failure: found }) };
+    return classifyExit(exit, { stderrTail, oomKills: oomKills() - this.oomBefore, quota });
   }
 
   /** A child that the kernel ended, and the task got over, is no failure of the task. */
@@ -239,18 +249,18 @@ export class Run {
     return outOfMemory(counted.peakMemory ?? memory, memory, { enforcedBy: 'cgroup' });
   }
 
-  private unexplained(stderr: readonly string[]): Failure {
-    return this.of.adopted
-      ? failure('infrastructure', 'agent-restarted', 'the task ended while the agent was away, leaving no exit status')
-      : failure('infrastructure', 'supervisor-killed', 'the task was killed from outside, supervisor and all', {
-          stderr,
-        });
+  private async unexplained(): Promise<Failure> {
+    if (this.of.adopted) {
+      const reason = 'the task ended while the agent was away, leaving no exit status';
+      return failure('infrastructure', 'agent-restarted', reason);
+    }
+    const trouble = (await lastLines(this.of.folder.trouble, LINES)).join('; ');
+    return failure(
+      'infrastructure',
+      'supervisor-killed',
+      trouble === '' ? 'the task was killed from outside, supervisor and all' : `the task did not start: ${trouble}`,
+    );
   }
 }
-
-const withStderr = (failed: Failure, stderr: readonly string[]): Failure => ({
-  ...failed,
-  diagnostics: { stderr, ...failed.diagnostics },
-});
 
 const timedOut = (seconds: number): Failure => failure('timeout', 'run-timeout', `timed out after ${seconds} s`);

@@ -3,14 +3,12 @@ import type { Random, Timers } from '#kernel';
 import { isTransient, Refused } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
-import { readRange } from './read-range.js';
+import type { TaskLog } from './task-log.js';
 
 export interface LogStreamOptions {
   readonly executionId: string;
   readonly stream: 'stdout' | 'stderr';
-  readonly file: string;
-  /** Bytes that are sent at most; what follows stays on the node's disk until the task's folder goes. */
-  readonly limit: number;
+  readonly log: TaskLog;
   readonly refused: (error: unknown) => void;
 }
 
@@ -18,12 +16,12 @@ const BATCH = 64 * 1024;
 const INTERVAL = 250;
 
 /**
- * Sends one output file to the server while the task writes it.
+ * Sends one output stream to the server while the task writes it.
  *
  * Modes: *following* looks every 250 ms for new bytes; *sending* puts them in pieces of at most 64 KiB, each at its offset,
- * until the file's present end; *waiting* is a growing pause after no answer, from which sending starts again at the same
+ * until the log's present end; *waiting* is a growing pause after no answer, from which sending starts again at the same
  * offset. A 409 moves to the offset that the server expects. The loop ends when the writer is done (`finish`) and all
- * is sent, when the limit is reached, when the server refuses the stream for good, or at `abort`.
+ * is sent, when the server refuses the stream for good, or at `abort`.
  */
 export class LogStream {
   readonly done: Promise<void>;
@@ -43,6 +41,7 @@ export class LogStream {
 
   /** Nothing more will be written: send the rest, then end. */
   finish(): void {
+    this.options.log.end();
     this.complete = true;
     this.look.abort();
   }
@@ -56,7 +55,7 @@ export class LogStream {
     try {
       while (!this.stop.signal.aborted) {
         const last = this.complete;
-        if (await this.sendToEnd()) return;
+        await this.sendToEnd();
         if (last) return;
         if (!this.complete) await wait(this.timers, INTERVAL, this.look.signal);
       }
@@ -65,20 +64,12 @@ export class LogStream {
     }
   }
 
-  /** Whether the limit was reached. */
-  private async sendToEnd(): Promise<boolean> {
-    const { file, limit } = this.options;
+  private async sendToEnd(): Promise<void> {
     while (!this.stop.signal.aborted) {
-      const room = limit - this.offset;
-      if (room <= 0) {
-        await this.put(new TextEncoder().encode(`\n[log cut off by the agent at ${limit} bytes]\n`));
-        return true;
-      }
-      const bytes = await readRange(file, this.offset, Math.min(BATCH, room));
-      if (bytes.length === 0) return false;
+      const bytes = await this.options.log.read(this.offset, BATCH);
+      if (bytes.length === 0) return;
       await this.put(bytes);
     }
-    return false;
   }
 
   /** Puts one piece, however often it takes; moves `offset` to where the server wants to go on. */

@@ -49,6 +49,12 @@ export class LineSplitter {
     return lines.map((line) => line.replace(/\r$/, ''));
   }
 
+  /** What comes next does not follow on what came before, and may begin within a line. */
+  restart(): void {
+    this.rest = '';
+    this.skipping = true;
+  }
+
   /** What stands after the last line end, once no more will come. */
   end(): string[] {
     const last = this.skipping ? '' : this.rest;

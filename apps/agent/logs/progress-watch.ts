@@ -3,15 +3,19 @@ import { wait } from '../client/wait.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { LineSplitter, progressOfFile, progressOfLine } from './progress-lines.js';
 import type { ProgressTick } from './progress-lines.js';
-import { lastLines, readRange } from './read-range.js';
+import { lastLines } from './read-range.js';
+import { readWritten, writtenEnd } from './task-log.js';
 
 const INTERVAL = 250;
 const PIECE = 256 * 1024;
+/** Bytes that are read at one look at most. */
+const LOOK = 2 * 1024 * 1024;
 
 /**
  * Looks every 250 ms at what a task wrote since the last look (standard output and progress file) and offers the newest
  * tick in it. A look reads to the present end first, so that a file found half read offers its newest tick, not its
- * oldest. It ends with `finish`, after one look at the rest.
+ * oldest; of what is more than a look should take it passes over the older part. It ends with `finish`, after one look at
+ * the rest.
  */
 export class ProgressWatch {
   private readonly lines = new LineSplitter();
@@ -45,15 +49,25 @@ export class ProgressWatch {
   private async look(last: boolean): Promise<void> {
     let newest: ProgressTick | undefined;
     const consider = (line: string): void => void (newest = progressOfLine(line) ?? newest);
-    for (;;) {
-      const bytes = await readRange(this.folder.stdout, this.offset, PIECE).catch(() => new Uint8Array(0));
+    for (const end = await this.passOver(); this.offset < end;) {
+      const { begin, bytes } = await readWritten(this.folder.stdout, this.offset, PIECE);
       if (bytes.length === 0) break;
-      this.offset += bytes.length;
+      if (begin > this.offset) this.lines.restart();
+      this.offset = begin + bytes.length;
       this.lines.push(bytes).forEach(consider);
     }
     if (last) this.lines.end().forEach(consider);
     newest = (await this.fromFile()) ?? newest;
     if (newest) this.offer(newest);
+  }
+
+  /** Goes on near the end when too much was written since the last look; answers where the end is. */
+  private async passOver(): Promise<number> {
+    const end = await writtenEnd(this.folder.stdout);
+    if (end - this.offset <= LOOK) return end;
+    this.offset = end - LOOK;
+    this.lines.restart();
+    return end;
   }
 
   private async fromFile(): Promise<ProgressTick | undefined> {

@@ -3,6 +3,7 @@ import { within } from '../client/wait.js';
 import type { ExecutionHost } from '../executions/host.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { LogStream } from './log-stream.js';
+import { TaskLog } from './task-log.js';
 
 /** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
 const BEFORE_RESULT = 10_000;
@@ -26,8 +27,8 @@ export class TaskLogs {
     const refused = (error: unknown): void =>
       host.log.warn({ executionId, reason: messageOf(error) }, 'logs were refused');
     this.streams = (['stdout', 'stderr'] as const).map((stream) => {
-      const options = { executionId, stream, file: folder[stream], limit: host.logLimit, refused };
-      return new LogStream(options, host.http, host.timers, host.random);
+      const log = new TaskLog(folder[stream]);
+      return new LogStream({ executionId, stream, log, refused }, host.http, host.timers, host.random);
     });
   }
 

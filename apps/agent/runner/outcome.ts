@@ -1,6 +1,6 @@
-import { constants } from 'node:os';
 import type { Failure } from '../executions/ending.js';
 import { failure } from '../executions/ending.js';
+import { signalName } from './signal-name.js';
 import type { ExitRecord } from './supervisor.js';
 
 /** What was seen around a task's end. `oomKills` counts the kernel's out-of-memory kills on the machine during the run. */
@@ -16,9 +16,6 @@ const NO_SPACE = /ENOSPC|No space left on device|Disk quota exceeded/;
 const TOO_LARGE = /EFBIG|File too large|File size limit exceeded/;
 const NO_MEMORY = /heap out of memory|Cannot allocate memory|std::bad_alloc|^MemoryError\b/m;
 
-const signalName = (code: number): string | undefined =>
-  Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
-
 /**
  * Why a task failed, from its exit status and what was seen; undefined when it ended well. A status of 128 + n is signal
  * n, as every shell counts. Running out of memory or disk is told apart from the program's own faults, because another
@@ -28,11 +25,7 @@ export const classifyExit = (exit: ExitRecord, evidence: Evidence): Failure | un
   if (exit.code === 0) return undefined;
   const signal = signalName(exit.code);
   const stderr = evidence.stderrTail.join('\n');
-  const diagnostics = {
-    stderr: evidence.stderrTail,
-    ...(signal === undefined ? {} : { signal }),
-    ...(evidence.oomKills > 0 ? { oomKills: evidence.oomKills } : {}),
-  };
+  const diagnostics = evidence.oomKills > 0 ? { oomKills: evidence.oomKills } : undefined;
   if ((signal === 'SIGKILL' && evidence.oomKills > 0) || NO_MEMORY.test(stderr))
     return failure('resource', 'out-of-memory', 'the task ran out of memory', diagnostics);
   if (evidence.quota === true && (signal === 'SIGXFSZ' || TOO_LARGE.test(stderr)))

@@ -9,8 +9,11 @@ export interface TaskFolder {
   readonly work: string;
   readonly home: string;
   readonly temporary: string;
+  /** Where the first part of each output stream is; the newest is in pieces beside it, `stdout.OFFSET`. */
   readonly stdout: string;
   readonly stderr: string;
+  /** What the supervisor itself had to say: why it could not do its work. */
+  readonly trouble: string;
   readonly progress: string;
   readonly exit: string;
   /** The script that becomes the task. */
@@ -26,6 +29,7 @@ export const taskFolder = (data: string, executionId: string): TaskFolder => {
     temporary: join(root, 'tmp'),
     stdout: join(root, 'stdout'),
     stderr: join(root, 'stderr'),
+    trouble: join(root, 'trouble'),
     progress: join(root, 'progress'),
     exit: join(root, 'exit'),
     launch: join(root, 'launch'),

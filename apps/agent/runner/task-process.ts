@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Timers } from '#kernel';
 import type { ControlGroup, GroupUsage } from '../cgroup/control-group.js';
 import { wait, within } from '../client/wait.js';
+import { keeperSizes, LOG_KEEPER } from './log-keeper.js';
 import { identityOf, isAlive, isReused } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { isOver, isStopped, processTable, treeOf } from './process-table.js';
@@ -17,8 +18,10 @@ import { environmentOf, limitMark, markOf, MARKED_VARIABLE, variableMark } from 
 const ADOPTED_POLL = 200;
 const KILL_ROUNDS = 500;
 const STOP_ROUNDS = 500;
-/** Milliseconds for the supervisor to write the exit file. */
-const LAST_WORDS = 1_000;
+/** Milliseconds for the supervisor to write the exit file, and for the keepers to store what was written. */
+const LAST_WORDS = 5_000;
+/** Milliseconds between looks for the exit file of a task that left something running. */
+const ENDED_POLL = 500;
 
 /** What to start. */
 export interface Launch {
@@ -29,6 +32,8 @@ export interface Launch {
   readonly largestFile: number | undefined;
   /** The control group that the task enters. */
   readonly group: ControlGroup | undefined;
+  /** Bytes of each output stream kept on disk at most. */
+  readonly logLimit: number;
 }
 
 /** Where the supervisor finds what it needs; nothing of the job's own environment is in force there. */
@@ -37,8 +42,9 @@ const SUPERVISOR_PATH = '/usr/local/bin:/usr/bin:/bin';
 const LIMIT_BLOCK = 512;
 
 /**
- * A task's processes: a supervisor that leads a process group of its own, and everything that came from it. It lives as
- * long as its supervisor, whether or not an agent looks on; `exited` resolves when that one is gone.
+ * A task's processes: a supervisor that leads a process group of its own, and everything that came from it but the keepers of
+ * its log, which end by themselves. It lives as long as its supervisor, whether or not an agent looks on; `exited`
+ * resolves when that one is gone.
  */
 export class TaskProcess {
   private readonly isMarked: (process: ProcessInfo) => boolean;
@@ -56,22 +62,23 @@ export class TaskProcess {
     this.mark = limitMark(folder);
   }
 
-  /** Starts a command in the task's folder, output going straight to its files. `begun` is called at the first moment. */
+  /** Starts a command in the task's folder, output going to its files. `begun` is called at the first moment. */
   static async start(
-    { command, folder, largestFile, group }: Launch,
+    { command, folder, largestFile, group, logLimit }: Launch,
     timers: Timers,
     begun: (pid: number) => void,
   ): Promise<TaskProcess> {
-    const stdout = openSync(folder.stdout, 'a', 0o600);
-    const stderr = openSync(folder.stderr, 'a', 0o600);
+    const trouble = openSync(folder.trouble, 'a', 0o600);
     try {
       const blocks = largestFile === undefined ? '' : String(Math.ceil(largestFile / LIMIT_BLOCK));
       const limits = [String(limitMark(folder)), blocks, group?.door ?? ''];
-      const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', folder.exit, ...limits, ...command], {
+      const logs = [folder.stdout, folder.stderr, LOG_KEEPER, ...keeperSizes(logLimit)];
+      const args = [folder.exit, ...limits, ...logs, ...command];
+      const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', ...args], {
         cwd: folder.work,
         env: { PATH: SUPERVISOR_PATH, [MARKED_VARIABLE]: folder.progress },
         detached: true,
-        stdio: ['ignore', stdout, stderr],
+        stdio: ['ignore', 'ignore', trouble],
       });
       const pid = child.pid ?? 0;
       begun(pid);
@@ -81,8 +88,7 @@ export class TaskProcess {
       child.unref();
       return new TaskProcess(identity, exited, folder, timers, group);
     } finally {
-      closeSync(stdout);
-      closeSync(stderr);
+      closeSync(trouble);
     }
   }
 
@@ -104,6 +110,15 @@ export class TaskProcess {
   /** How the task ended; undefined when its supervisor was killed before it could tell. */
   async exitRecord(): Promise<ExitRecord | undefined> {
     return parseExit(await readFile(this.folder.exit, 'utf8').catch(() => ''));
+  }
+
+  /**
+   * Resolves when the task's command has ended. What it left running may still write, which the supervisor waits for.
+   */
+  async commandEnded(): Promise<void> {
+    const gone = new AbortController();
+    void this.exited.then(() => gone.abort());
+    while (!gone.signal.aborted && !existsSync(this.folder.exit)) await wait(this.timers, ENDED_POLL, gone.signal);
   }
 
   /** Those of the table that belong to the task, by what `mark` says of each. */
@@ -151,32 +166,23 @@ export class TaskProcess {
     await this.exited;
   }
 
-  /** Kills all at once. The supervisor comes last: it is to write first how the task ended. */
+  /**
+   * Kills whatever of the task is left, also what fled from its group, until a look finds nothing. The supervisor comes last: it
+   * is to write first how the task ended, and the keepers of its log what it said.
+   */
   async kill(): Promise<void> {
     this.ending = true;
     await this.group?.kill();
-    for (let round = 0; round < KILL_ROUNDS; round += 1) {
-      const others = this.members().filter(({ pid }) => pid !== this.identity.pid);
-      if (others.length === 0) break;
-      for (const { pid } of others) send(pid, 'SIGKILL');
-      await wait(this.timers, 20);
-    }
+    await this.killAll(() => this.members().filter(({ pid }) => pid !== this.identity.pid));
     this.signalGroup('SIGCONT');
-    await within(this.timers, LAST_WORDS, this.exited);
-    await this.sweep();
-  }
-
-  /** Kills whatever of the task is left, also what fled from its group, until a look finds nothing. */
-  async sweep(): Promise<void> {
-    this.ending = true;
-    await this.group?.kill();
-    for (let round = 0; round < KILL_ROUNDS; round += 1) {
-      this.signalGroup('SIGKILL');
-      const left = this.members();
-      if (left.length === 0) return;
-      for (const { pid } of left) send(pid, 'SIGKILL');
-      await wait(this.timers, 20);
-    }
+    const gone = await within(
+      this.timers,
+      LAST_WORDS,
+      this.exited.then(() => true),
+    );
+    if (gone) return;
+    this.signalGroup('SIGKILL');
+    await this.killAll(() => this.members());
   }
 
   /** What the kernel counted for the task; undefined without a control group. */
@@ -187,6 +193,15 @@ export class TaskProcess {
   /** Puts the control group away, once all is over. */
   async dispose(): Promise<void> {
     await this.group?.remove();
+  }
+
+  private async killAll(left: () => readonly ProcessInfo[]): Promise<void> {
+    for (let round = 0; round < KILL_ROUNDS; round += 1) {
+      const found = left();
+      if (found.length === 0) return;
+      for (const { pid } of found) send(pid, 'SIGKILL');
+      await wait(this.timers, 20);
+    }
   }
 
   private async allGone(late: AbortSignal): Promise<void> {
@@ -204,7 +219,8 @@ export class TaskProcess {
   }
 
   private treeIn(table: readonly ProcessInfo[], isMarked: (process: ProcessInfo) => boolean): ProcessInfo[] {
-    return treeOf(table, isReused(this.identity) ? Number.NaN : this.identity.pid, isMarked);
+    const leader = isReused(this.identity) ? Number.NaN : this.identity.pid;
+    return withoutKeepers(treeOf(table, leader, isMarked), leader, isMarked);
   }
 
   /** All that stayed in the group hear it at the same moment; nothing there is quick enough to fork away from it. */
@@ -212,6 +228,21 @@ export class TaskProcess {
     if (!isReused(this.identity)) send(-this.identity.pid, signal);
   }
 }
+
+/**
+ * The supervisor's children in sessions of their own keep the task's log. The task's command may open a session too, but
+ * carries the mark, which no keeper does.
+ */
+const withoutKeepers = (
+  tree: readonly ProcessInfo[],
+  leader: number,
+  isMarked: (process: ProcessInfo) => boolean,
+): ProcessInfo[] => {
+  const isKeeper = (each: ProcessInfo): boolean =>
+    each.parent === leader && each.session === each.pid && !isMarked(each);
+  const keepers = new Set(tree.filter(isKeeper).map(({ pid }) => pid));
+  return tree.filter(({ session }) => !keepers.has(session));
+};
 
 const marksOf = (folder: TaskFolder): ((process: ProcessInfo) => boolean) => {
   const [limit, variable] = [limitMark(folder), variableMark(folder)];

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Logger } from 'pino';
 import type { TaskFolder } from './task-folder.js';
 
 const run = promisify(execFile);
@@ -30,7 +31,7 @@ const TOOL_PATH = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
  * Finds the user and opens the way to the tasks' folders for it, and no further: it may pass through the data folder, not list
  * it. Whatever stands in the way is told at the agent's start rather than by every task.
  */
-export const findTaskUser = async (name: string, data: string): Promise<TaskUser> => {
+const findTaskUser = async (name: string, data: string): Promise<TaskUser> => {
   if (process.getuid?.() !== 0)
     throw new NoTaskUser(name, 'only an agent that runs as root can run tasks as another user');
   const number = async (flag: string): Promise<number> => Number((await run('id', [flag, name])).stdout);
@@ -52,13 +53,31 @@ export const findTaskUser = async (name: string, data: string): Promise<TaskUser
 };
 
 /**
+ * The user that the configuration names, if any. Without one an agent that runs as root goes on all the same, since nothing else
+ * may be at hand on a machine that is set up so, but says each time what that means.
+ */
+export const chooseTaskUser = async (
+  name: string | undefined,
+  data: string,
+  log: Pick<Logger, 'warn'>,
+  isRoot = process.getuid?.() === 0,
+): Promise<TaskUser | undefined> => {
+  if (name !== undefined) return findTaskUser(name, data);
+  if (isRoot)
+    log.warn(
+      { hint: 'name a taskUser in the configuration, or run the agent as a user of its own' },
+      'tasks run as root: they can read the node’s token and all else on this machine',
+    );
+  return undefined;
+};
+
+/**
  * Makes a task's files the user's. The folder around them stays the agent's, so that none of them can be put in another's
  * place: not the logs, not the file that tells how the task ended.
  */
 export const handOver = async (folder: TaskFolder, { uid, gid }: TaskUser): Promise<void> => {
   await chmod(folder.root, 0o711);
-  for (const file of [folder.progress, folder.stdout, folder.stderr])
-    await writeFile(file, '', { flag: 'a', mode: 0o600 });
-  for (const file of [folder.progress, folder.stdout, folder.stderr, folder.launch]) await chown(file, uid, gid);
+  await writeFile(folder.progress, '', { flag: 'a', mode: 0o600 });
+  for (const file of [folder.progress, folder.launch]) await chown(file, uid, gid);
   await run('chown', ['-hR', `${uid}:${gid}`, folder.work, folder.home, folder.temporary]);
 };

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** A wire to a local port that breaks as often as it is told: each time after so many bytes of answer. */
+/** A wire to a local port that breaks as often as it is told: each time after so many bytes of answer, or of requests. */
 export class CuttingProxy {
   /** Bytes of answer that went through, over all connections. */
   passed = 0;
@@ -10,6 +10,8 @@ export class CuttingProxy {
   private readonly sockets = new Set<Socket>();
   private cuts: number[] = [];
   private left = Infinity;
+  private sendCuts: number[] = [];
+  private sendLeft = Infinity;
 
   private constructor(private readonly listener: Server) {}
 
@@ -31,6 +33,12 @@ export class CuttingProxy {
     this.left = this.cuts.shift() ?? Infinity;
   }
 
+  /** Breaks all connections after so many further bytes of requests, then again after so many more, and so on. */
+  cutAfterSent(...bytes: number[]): void {
+    this.sendCuts = bytes;
+    this.sendLeft = this.sendCuts.shift() ?? Infinity;
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.listener.close(resolve));
     this.destroyAll();
@@ -38,7 +46,7 @@ export class CuttingProxy {
   }
 
   private join(client: Socket, server: Socket): void {
-    client.pipe(server);
+    client.on('data', (bytes) => this.send(bytes, client, server));
     server.on('data', (bytes) => {
       const passing = bytes.subarray(0, this.left);
       this.passed += passing.length;
@@ -57,6 +65,20 @@ export class CuttingProxy {
       };
       socket.on('close', end).on('error', end);
     }
+  }
+
+  private send(bytes: Buffer, client: Socket, server: Socket): void {
+    const passing = bytes.subarray(0, this.sendLeft);
+    this.sendLeft -= passing.length;
+    if (this.sendLeft === 0) {
+      this.broken += 1;
+      this.sendLeft = this.sendCuts.shift() ?? Infinity;
+      server.end(passing, () => this.destroyAll());
+      return;
+    }
+    if (server.write(passing)) return;
+    client.pause();
+    server.once('drain', () => client.resume());
   }
 
   /** The last bytes still arrive: what is tested is a transfer that goes on, not one that lost nothing yet. */

@@ -20,6 +20,8 @@ interface Reply {
   readonly status: number;
   readonly body?: unknown;
   readonly bytes?: Buffer;
+  /** How much there is of an upload that was cut off. */
+  readonly offset?: number | undefined;
   /** Of the bytes in the whole, as `Content-Range` has it. */
   readonly range?: string;
 }
@@ -39,6 +41,8 @@ export class RecordedControlPlane {
   readonly results = new Map<string, Artifact[]>();
   readonly requests: string[] = [];
   heartbeats = 0;
+  /** How often the agent said that it ends. */
+  leaves = 0;
   /** Executions whose reports are answered as no longer current. */
   readonly stale = new Set<string>();
   /** Kinds of report that are refused as malformed. */
@@ -47,6 +51,10 @@ export class RecordedControlPlane {
   readonly corrupt = new Set<string>();
   /** Bytes of a log stream that the server claims to have lost, once: makes it answer 409. */
   forgetLogs = 0;
+  /** What is there of artifacts whose upload was cut off. */
+  readonly partial = new Map<string, Buffer>();
+  /** Bytes of artifacts that arrived, over all uploads. */
+  uploaded = 0;
   private readonly logs = new Map<string, Buffer>();
   private readonly assigned = new Map<string, Assignment>();
   private revision = 0;
@@ -163,11 +171,10 @@ export class RecordedControlPlane {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-      const reply = await this.answer(request, Buffer.concat(chunks));
+      const reply = await this.answer(request, await this.bodyOf(request));
       if (response.destroyed) return;
       response.statusCode = reply.status;
+      if (reply.offset) response.setHeader('escalon-upload-offset', reply.offset);
       if (reply.range) response.setHeader('content-range', `bytes ${reply.range}`);
       if (reply.bytes) response.setHeader('content-length', reply.bytes.length);
       response.end(reply.bytes ?? JSON.stringify(reply.body ?? {}));
@@ -176,6 +183,26 @@ export class RecordedControlPlane {
     } finally {
       this.happen();
     }
+  }
+
+  /** Of an upload also what came before it broke off, which the next one goes on with. */
+  private async bodyOf(request: IncomingMessage): Promise<Buffer> {
+    const url = new URL(request.url ?? '/', 'http://x');
+    const sha256 = request.method === 'PUT' && /^\/v1\/artifacts\/(\w+)$/.exec(url.pathname)?.[1];
+    const begin = sha256
+      ? this.partial.get(sha256)?.subarray(0, Number(url.searchParams.get('offset') ?? 0))
+      : undefined;
+    const chunks = [begin ?? Buffer.alloc(0)];
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        if (sha256) this.uploaded += chunk.length;
+      }
+    } catch (error) {
+      if (sha256) this.partial.set(sha256, Buffer.concat(chunks));
+      throw error;
+    }
+    return Buffer.concat(chunks);
   }
 
   private async answer(request: IncomingMessage, body: Buffer): Promise<Reply> {
@@ -193,8 +220,8 @@ export class RecordedControlPlane {
         this.caches.push((json() as CacheRequest).inputs);
         return { status: 200 };
       case 'POST nodes heartbeat':
-        this.heartbeats += 1;
-        return { status: 200 };
+      case 'POST nodes leave':
+        return this.count(verb);
       case 'GET nodes assignments':
         return this.assignments(url, request);
       case 'POST nodes reports':
@@ -202,7 +229,7 @@ export class RecordedControlPlane {
       case 'PUT executions logs':
         return this.appendLog(`${id}/${url.searchParams.get('stream')}`, Number(url.searchParams.get('offset')), body);
       case 'HEAD artifacts':
-        return { status: this.artifacts.has(id) ? 200 : 404 };
+        return this.artifacts.has(id) ? { status: 200 } : { status: 404, offset: this.partial.get(id)?.length };
       case 'GET artifacts':
         return this.artifact(id, request.headers.range);
       case 'PUT artifacts':
@@ -223,6 +250,12 @@ export class RecordedControlPlane {
     this.enrolments.push(request);
     this.enrolTokens.push(token);
     return { status: 200, body: { nodeId: request.name, token: 'node-token', heartbeatInterval: 1 } };
+  }
+
+  private count(verb: string): Reply {
+    if (verb === 'leave') this.leaves += 1;
+    else this.heartbeats += 1;
+    return { status: 200 };
   }
 
   private record(report: Report): ReportAnswer {

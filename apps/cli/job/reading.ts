@@ -7,6 +7,7 @@ import { cell, viewFields, viewsTable } from '../output/sections.js';
 import { renderTable } from '../output/table.js';
 import { download } from './download.js';
 import { explained } from './explained.js';
+import { failedTry } from './failed-try.js';
 import type { Movement } from './follow.js';
 import type { EscalonClient, JobFilter, JobView, ResultView } from '#contracts';
 import type { Session } from '../client/session.js';
@@ -46,10 +47,11 @@ const partsOf = ({ type, count, succeeded, liveRunning, failedPartitions }: JobV
 const SHOWN_FIRST = ['id', 'name', 'state', 'reason', 'project', 'account', 'nodeId', 'progress'];
 
 export const showJob = async (id: string, { client, io, output }: Session<object>): Promise<void> => {
-  const { spec, ...job } = await client.getJob(id);
+  const { spec, lastFailure, ...job } = await client.getJob(id);
   const labels = job.labels as object | undefined;
   const shown = { ...job, labels: Object.keys(labels ?? {}).length > 0 ? labels : undefined };
-  writeOne(io.out, output, { ...job, spec }, () => viewFields(shown, SHOWN_FIRST));
+  const all = { ...job, lastFailure, spec };
+  writeOne(io.out, output, all, () => viewFields(shown, SHOWN_FIRST) + failedTry(lastFailure));
 };
 
 export const explainJob = async (
@@ -66,7 +68,9 @@ export const explainJob = async (
   const decision = await client.decision(id, number, flags.node);
   if (isUnknown(decision.node)) throw usage(`error: ${[decision.explanation].flat().map(cell).join('\n')}`);
   const head = `decision ${decision.number} of ${decision.time}, on ${decision.trigger}\n`;
-  writeOne(io.out, output, decision, () => head + explained(decision));
+  const asked = flags.decision !== undefined || flags.node !== undefined || output !== 'table';
+  const since = asked ? '' : failedTry((await client.getJob(id)).lastFailure);
+  writeOne(io.out, output, decision, () => head + explained(decision) + since);
 };
 
 const isUnknown = (node: unknown): boolean => (node as { readonly kind?: string } | undefined)?.kind === 'unknown';

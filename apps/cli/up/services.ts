@@ -117,13 +117,16 @@ export const controlPlane = (
   };
 };
 
+/** Who stops the whole system wants it to end, its tasks too. */
+const NO_DRAIN = ['--drain', '0s'];
+
 /** The agent of this machine. */
 export const localAgent = (ports: ServicePorts, name: string, url: () => string): Service => ({
   name: 'agent',
   start: async (signal) => {
     const { folder } = ports;
     const connection = ['--url', url(), '--token-file', folder.enrolToken];
-    const args = [...connection, '--data', folder.agent, '--name', name, '--exit-with-parent'];
+    const args = [...connection, '--data', folder.agent, '--name', name, '--exit-with-parent', ...NO_DRAIN];
     const process = await startApp(ports, 'agent', { args, stopWithin: 20 * SECOND }, signal);
     return running(process, `agent         node ${name}`);
   },

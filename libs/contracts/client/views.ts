@@ -32,6 +32,21 @@ export interface JobView extends Open {
   readonly state: JobStateName;
   readonly priority: number;
   readonly revision: string;
+  /** Of one job, not in lists: the newest try that failed on its node. */
+  readonly lastFailure?: FailedTryView | null;
+}
+
+/**
+ * How a try failed. `diagnostics` is what the node saw: the last lines of `stdout` and `stderr`, the `signal` that ended it,
+ * `peakMemory` of `memoryLimit` and `disk` of `diskLimit` in bytes, and what belongs to the failure's code.
+ */
+export interface FailedTryView extends Open {
+  readonly executionId: string;
+  readonly attempt: number;
+  readonly nodeId: string;
+  readonly exitCode: number | null;
+  readonly failure: { readonly class: string; readonly code: string; readonly message: string } | null;
+  readonly diagnostics: Readonly<Record<string, unknown>> | null;
 }
 
 export interface JobFilter {

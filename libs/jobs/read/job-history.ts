@@ -14,6 +14,14 @@ export interface TimelineRequest extends PageRequest {
   readonly visible?: readonly string[] | undefined;
 }
 
+const OF_FAILURE = [
+  ...(['executionId', 'partition', 'attempt', 'nodeId', 'endedAt'] as const),
+  ...(['exitCode', 'failure', 'diagnostics', 'consumption'] as const),
+] as const;
+
+/** How a try failed, with what its node saw of it. */
+export type FailedTry = Pick<ExecutionRow, (typeof OF_FAILURE)[number]>;
+
 /** The parts of a timeline, one after the other: the job's own movements, then the submissions of its reruns. */
 type Part = 'own' | 'again';
 
@@ -69,6 +77,18 @@ export class JobHistory {
   /** Whether the job ever had this try. */
   hasExecution(jobId: string, executionId: string): Promise<boolean> {
     return this.source.getRepository(executionEntity).existsBy({ jobId, executionId });
+  }
+
+  /** The newest try that failed on its node. */
+  async lastFailure(jobId: string): Promise<FailedTry | undefined> {
+    const query = this.source.getRepository(executionEntity).createQueryBuilder('one');
+    const row = await query
+      .select(OF_FAILURE.map((column) => `one.${column}`))
+      .where({ jobId, state: 'failed' })
+      .orderBy('one.fencingToken', 'DESC')
+      .limit(1)
+      .getOne();
+    return row ?? undefined;
   }
 
   private movements(

@@ -421,4 +421,35 @@ describe('the queries', () => {
     expect((await projects.list()).items).toMatchObject([{ id: 'demo', quota: { cpu: 8 }, weight: 2, revision: '0' }]);
     expect(await projects.get('demo')).toMatchObject({ institution: 'usp', members: ['*'] });
   });
+
+  it('A-43 shows how the newest failed try of a job failed, and its last words in the timeline', async () => {
+    const from = { jobId: 'job-99' };
+    const failing = {
+      class: 'application',
+      code: 'exit-code',
+      message: 'ended with exit code 3',
+      exitCode: 3,
+    } as const;
+    const diagnostics = { stderr: ['loading', 'no such reef'], peakMemory: 300 };
+    const fresh = historyOf([
+      submission(99),
+      aPlacement(1, 1, from),
+      aConfirmation(1, 2, from),
+      aReport(1, 3, { type: 'start' }, from),
+      aReport(1, 4, { type: 'fail', ...failing, diagnostics }, from),
+    ]);
+    const before = log.map(({ stream, type, data }) => [stream, { type, data }] as const);
+    const all = recordedLog([...before, ...fresh.map((event) => [jobStream('job-99'), event] as const)]);
+    await applyAll(poolOf(source), [jobsProjection], all.slice(log.length));
+
+    const failed = await jobs.get('job-99');
+    const { code, message, class: kind } = failing;
+    expect(failed?.lastFailure).toMatchObject({ attempt: 1, exitCode: 3, diagnostics });
+    expect(failed?.lastFailure?.failure).toEqual({ class: kind, code, message });
+    const { items } = await jobs.history.timeline('job-99', { type: 'ExecutionFailed' });
+    expect(items.map(({ title }) => title)).toEqual([
+      'Failed (application): ended with exit code 3; its last words: no such reef',
+    ]);
+    expect((await jobs.get('job-0'))?.lastFailure).toBeNull();
+  });
 });

@@ -2,6 +2,7 @@ import { toInstant, toMillis } from '#kernel';
 import type { Instant } from '#kernel';
 import { InvalidCursor, InvalidFilter, pageLimit, pageOf, readCursor, readFilter, writeCursor } from '#read-store';
 import { JobHistory } from './job-history.js';
+import type { FailedTry } from './job-history.js';
 import { waitsForJobs } from './reasons.js';
 import { jobEntity } from './tables.js';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
@@ -28,12 +29,20 @@ export interface JobListRequest extends JobFilter, PageRequest {
 }
 
 export type JobSummary = Omit<JobRow, 'spec' | 'liveReserved' | 'livePaused'> & Tracked;
+
 /** A job that another waits for. The state is null where the reader does not see that job, or it is not in the read model yet. */
 export type AwaitedJob = Dependency & { readonly state: JobStateName | null };
 
-/** `reruns`: the jobs that run this one again, oldest first; `waitsFor`: what keeps it out of the queue, null when it is not kept. */
+/**
+ * `reruns`: the jobs that run this one again, oldest first; `waitsFor`: what keeps it out of the queue, null when it is not kept;
+ * `lastFailure`: the newest try that failed, if any did.
+ */
 export type JobDetails = JobSummary &
-  Pick<JobRow, 'spec'> & { readonly reruns: readonly string[]; readonly waitsFor: readonly AwaitedJob[] | null };
+  Pick<JobRow, 'spec'> & {
+    readonly reruns: readonly string[];
+    readonly waitsFor: readonly AwaitedJob[] | null;
+    readonly lastFailure: FailedTry | null;
+  };
 
 export type Shares = ReadonlyMap<string, number>;
 
@@ -114,9 +123,11 @@ export class JobQueries {
     const job = await this.jobs(DETAILS).where('job.id = :jobId', { jobId }).getOne();
     if (!job) return undefined;
     const reruns = job.endedAt === null ? [] : await this.reruns(jobId, visible);
-    if (!job.blocked || job.endedAt !== null) return { ...job, reruns, waitsFor: null };
+    const lastFailure = (await this.history.lastFailure(jobId)) ?? null;
+    if (!job.blocked || job.endedAt !== null) return { ...job, reruns, waitsFor: null, lastFailure };
     const waitsFor = (await this.awaitedBy([job], visible)).get(jobId) ?? [];
-    return { ...job, reruns, waitsFor, ...(job.state === 'blocked' && { reason: waitsForJobs(stillOpen(waitsFor)) }) };
+    const reason = job.state === 'blocked' ? { reason: waitsForJobs(stillOpen(waitsFor)) } : {};
+    return { ...job, reruns, waitsFor, lastFailure, ...reason };
   }
 
   /**

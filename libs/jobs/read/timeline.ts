@@ -70,7 +70,7 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   ExecutionPublishing: () => 'The task ended, its outputs are being stored',
   ExecutionSucceeded: ({ exitCode, artifacts }) =>
     `Succeeded with exit code ${exitCode} and ${artifacts.length} artifact${artifacts.length === 1 ? '' : 's'}`,
-  ExecutionFailed: (failure) => `Failed (${failure.class}): ${failure.message}`,
+  ExecutionFailed: (failure) => `Failed (${failure.class}): ${failure.message}${lastWords(failure.diagnostics)}`,
   ExecutionLost: ({ reason }) => `Lost: ${reason}`,
   ExecutionStopRequested: ({ reason }) => `The node was asked to stop it: ${reason}`,
   ExecutionTimedOut: ({ limit }) => `Timed out after ${limit} s, and its node had not ended it`,
@@ -87,6 +87,15 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   JobCompleted: () => 'Completed',
   JobFailed: (failure) => `The job failed (${failure.class}): ${failure.message}`,
   JobCancelled: ({ reason }) => `Cancelled: ${reason}`,
+};
+
+const LONGEST_WORDS = 200;
+
+/** The last line of its diagnostic output: for most programs it says why. */
+const lastWords = ({ stderr }: DataOf<'ExecutionFailed'>['diagnostics']): string => {
+  const lines = Array.isArray(stderr) ? stderr.filter((line) => typeof line === 'string' && line.trim() !== '') : [];
+  const last = lines.at(-1) as string | undefined;
+  return last === undefined ? '' : `; its last words: ${last.trim().slice(0, LONGEST_WORDS)}`;
 };
 
 const targetsTitle = ({ added, removed }: TargetsChanged['data']): string => {

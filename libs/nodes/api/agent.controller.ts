@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { toInstant } from '#kernel';
 import type { Clock } from '#kernel';
 import { parseDuration } from '#contracts';
-import type { AssignmentsAnswer, EnrollAnswer } from '#contracts';
+import type { AssignmentsAnswer, EnrollAnswer, LeaveAnswer } from '#contracts';
 import { issueToken } from '#platform/auth';
 import { CurrentCaller, OwnIdempotency, ProblemException, Roles, answered, parsed } from '#platform/http';
 import type { Caller } from '#platform/http';
@@ -102,6 +102,21 @@ export class AgentController {
     await this.presence.seen(nodeId, beat);
     if (beat.roundTrip !== undefined) await this.presence.measured(nodeId, beat.roundTrip);
     return { time: this.now() };
+  }
+
+  /** The agent was told to end. Nothing new comes to the node until it enrols again; what runs there may go on. */
+  @Post(':id/leave')
+  @HttpCode(200)
+  @Roles('node')
+  async leave(
+    @Param('id') nodeId: string,
+    @CurrentCaller() caller: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<LeaveAnswer> {
+    ownNode(caller, nodeId);
+    const command = { type: 'AnnounceStop' as const, at: this.now() };
+    answered(await this.commands.execute(new ExecuteNode(nodeId, command, { actor: caller.account })), reply);
+    return { nodeId };
   }
 
   /** The whole desired set. `wait` (at most 60 s) holds the answer back while it equals the one at `after`. */

@@ -14,6 +14,7 @@ export type NodeCommand =
   | CordonNode
   | UncordonNode
   | DrainNode
+  | AnnounceStop
   | ReportLatency
   | ReportCache
   | ChangePool
@@ -73,6 +74,12 @@ export interface DrainNode {
   readonly type: 'DrainNode';
   readonly reason: string;
   readonly deadline?: Instant;
+  readonly at: Instant;
+}
+
+/** The node's agent was told to end: nothing new for the node until it enrols again. */
+export interface AnnounceStop {
+  readonly type: 'AnnounceStop';
   readonly at: Instant;
 }
 

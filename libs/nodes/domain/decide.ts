@@ -48,6 +48,11 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
     }
     case 'DrainNode':
       return drain(command, node);
+    case 'AnnounceStop': {
+      // What an operator asked for holds longer than an agent is away.
+      const closed = node.cordoned !== undefined || node.draining !== undefined;
+      return unless(closed, { type: 'NodeDrainStarted', data: { reason: AGENT_STOPS, at } });
+    }
     case 'ReportLatency':
       return reportLatency(command, node);
     case 'ReportCache':
@@ -80,6 +85,9 @@ const canonical = (value: unknown): string =>
       : part,
   );
 
+/** Why a node drains whose agent said that it ends. It takes work again when that agent is back, unlike one that was drained. */
+const AGENT_STOPS = 'its agent is stopping';
+
 /** A name belongs to the node that took it first; that node may come back with another inventory. */
 const enroll = (command: EnrollNode, node: NodeState): Decision<NodeEvent> => {
   const { nodeId, name, owner, institution, inventory, policy, at } = command;
@@ -94,6 +102,8 @@ const enroll = (command: EnrollNode, node: NodeState): Decision<NodeEvent> => {
   if (!same(node.inventory, inventory)) events.push({ type: 'NodeInventoryChanged', data: { inventory, at } });
   if (policy && !same(node.policy, policy)) events.push({ type: 'NodePolicyChanged', data: { policy, at } });
   if (!node.online) events.push({ type: 'NodeWentOnline', data: { at } });
+  const back = node.draining?.reason === AGENT_STOPS && node.cordoned === undefined;
+  if (back) events.push({ type: 'NodeUncordoned', data: { at } });
   return accept(...events);
 };
 

@@ -15,6 +15,7 @@ const offline: NodeCommand = { type: 'MarkOffline', lastSeenAt: second(1), reaso
 const cordon: NodeCommand = { type: 'CordonNode', reason: 'disk', at };
 const uncordon: NodeCommand = { type: 'UncordonNode', at };
 const drain: NodeCommand = { type: 'DrainNode', reason: 'upgrade', deadline: second(600), at };
+const stopping: NodeCommand = { type: 'AnnounceStop', at };
 const release: NodeCommand = { type: 'ReleaseCapacity', executionId: 'job-1.1', cause: 'succeeded', at };
 
 const COMMANDS = {
@@ -29,6 +30,7 @@ const COMMANDS = {
   CordonNode: cordon,
   UncordonNode: uncordon,
   DrainNode: drain,
+  AnnounceStop: stopping,
   ReportLatency: { type: 'ReportLatency', roundTrip: 0.02, at },
   ReportCache: { type: 'ReportCache', held: ['aa'], at },
   ChangePool: { type: 'ChangePool', pool: { name: 'lab', discipline: 'fifo' }, at },
@@ -75,6 +77,7 @@ const TABLE: Readonly<Record<keyof typeof COMMANDS, Row>> = {
   CordonNode: { absent, cordoned: '-', else: 'NodeCordoned' },
   UncordonNode: { absent, cordoned: 'NodeUncordoned', draining: 'NodeUncordoned', else: '-' },
   DrainNode: { absent, draining: '-', else: 'NodeDrainStarted' },
+  AnnounceStop: { absent, cordoned: '-', draining: '-', else: 'NodeDrainStarted' },
   ReportLatency: { absent, else: 'NodeLatencyChanged' },
   ReportCache: { absent, else: 'NodeCacheChanged' },
   ChangePool: { absent, else: 'NodePoolChanged' },
@@ -270,6 +273,32 @@ describe('presence, cordon and drain', () => {
   it('coming back online ends neither cordon nor drain', () => {
     const back: NodeCommand = { type: 'MarkOnline', at };
     spec.after(enroll, cordon, drain, offline, back).when(aReservation(1)).thenRejected('NODE_NOT_SCHEDULABLE');
+  });
+
+  describe('a node whose agent said that it ends', () => {
+    const returning: NodeCommand = anEnrollment({ returning: true, at });
+
+    it('takes nothing new until it enrols again', () => {
+      const left = spec.after(enroll, stopping);
+      left.when(aReservation(1)).thenRejected('NODE_NOT_SCHEDULABLE');
+      left.when(returning).then({ type: 'NodeUncordoned', data: { at } });
+      spec
+        .after(enroll, stopping, returning)
+        .when(aReservation(1))
+        .thenState(({ held }) => 'job-1.1' in held);
+    });
+
+    it.each([
+      ['cordoned it before', [cordon, stopping]],
+      ['cordoned it meanwhile', [stopping, cordon]],
+      ['drained it before', [drain, stopping]],
+      ['drained it meanwhile', [stopping, drain]],
+    ])('and for longer when an operator %s', (_, commands) => {
+      spec
+        .after(enroll, ...commands, returning)
+        .when(aReservation(1))
+        .thenRejected('NODE_NOT_SCHEDULABLE');
+    });
   });
 
   it('a drain may change its deadline, or lose it', () => {
