@@ -70,7 +70,11 @@ export const runAgent = async (given: AgentOptions, signal?: AbortSignal): Promi
     ids: systemIds,
     ...options.ports,
   };
-  const unlock = await lockData(options.data, options.folderWait);
+  const unlock = await lockData(
+    options.data,
+    (holder) => log.warn({ data: options.data, holder }, 'another agent has this folder, its end is waited for'),
+    options.folderWait,
+  );
   const http = new Http(options.url, ports.timers);
   const stopped = new AbortController();
   try {

@@ -31,13 +31,15 @@ export class BatchStream {
       let stream: OpenStream | undefined;
       let answersBefore = 0;
       let settled = false;
-      const timer = this.timers.after(limit, () => {
+      const late = (): void => {
         const error = new Stalled('an append', limit);
         settle(unknown(error));
         stream?.waiting.delete(correlationId);
         // Slow is one thing; a stream on which nothing at all came is given up with all that wait on it.
         if (stream?.answers === answersBefore) stream.giveUp(error);
-      });
+      };
+      // It may be this process that stood still: answers that lie in the socket are read before anything is judged.
+      let timer = this.timers.after(limit, () => (timer = this.timers.after(0, late)));
       const settle = (outcome: TryOutcome): void => {
         settled = true;
         timer.cancel();
