@@ -128,6 +128,23 @@ describe('the projection runner', () => {
     expect(await readProjectionStatus(pool, store, [other], systemClock)).toMatchObject([{ state: 'new' }]);
   });
 
+  it('says how old the oldest event is that is not applied, however long none came before it', async () => {
+    const projection = tallyProjection();
+    const first = run([projection]);
+    await shown(await addMany(10));
+    await until(() => first.state().current);
+    await first.stop();
+    runners.splice(0);
+    const now = systemClock.now();
+    const later = (seconds: number) => ({ now: () => now + 3_600_000 + seconds * 1_000 });
+    const late = new MemoryEventStore({ log, clock: later(0) });
+    await late.append('tally-0', [added('p0', 1)], 'any');
+    await late.append('other-1', [added('p0', 1)], 'any');
+    const [status] = await readProjectionStatus(pool, late, [projection], later(7));
+    expect(status).toMatchObject({ state: 'idle', lagSeconds: 7 });
+    await late.close();
+  });
+
   it('applies an event that is delivered twice once', async () => {
     const twice: DeliveryFault = { kind: 'twice' };
     store = new MemoryEventStore({ log, faults: { delivery: () => twice } });
@@ -206,6 +223,7 @@ describe('the projection runner', () => {
     expect([first.state().mode, second.state().mode]).toEqual(['running', 'standby']);
     const stopped = systemClock.now();
     await first.stop();
+    runners.splice(0);
     runners.splice(runners.indexOf(first), 1);
     await shown(await addMany(10));
     expect(systemClock.now() - stopped).toBeLessThan(5000);
@@ -344,6 +362,7 @@ describe('the projection runner', () => {
     const first = run([old]);
     await shown(await addMany(30));
     await first.stop();
+    runners.splice(0);
     runners.splice(0);
     const next = tallyProjection({
       version: 2,

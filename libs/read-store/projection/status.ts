@@ -1,6 +1,6 @@
 import { PROJECTION_LOCK } from './runner.js';
-import type { Clock, Instant } from '#kernel';
-import type { EventStore, Position } from '#event-store';
+import type { Clock, Instant, Millis } from '#kernel';
+import type { EventFilter, EventStore, Position } from '#event-store';
 import type { Sql } from './database.js';
 import type { Projection } from './projection.js';
 
@@ -17,7 +17,7 @@ export interface ProjectionStatus {
   readonly head: string;
   /** About how many events the tables are behind, from the mean distance between positions; exact when 0. */
   readonly lagEvents: number;
-  /** Seconds since the last applied event was recorded; 0 when the tables are not behind. */
+  /** Age in seconds of the oldest event that the tables may lack; 0 when they are not behind. */
   readonly lagSeconds: number;
   readonly lastError: string | null;
   readonly updatedAt: Instant | null;
@@ -36,7 +36,6 @@ interface StatusRow {
   readonly events: string;
   readonly state: string;
   readonly error: string | null;
-  readonly last_event_at: Date | null;
   readonly updated_at: Date;
   readonly rebuild_version: number | null;
   readonly rebuild_position: string;
@@ -48,7 +47,7 @@ interface StatusRow {
 
 /** A rebuild row whose lock nobody holds was left by a crash, and is not shown. */
 const STATUS = `
-  SELECT c.name, c.version, c.position, c.events, c.state, c.error, c.last_event_at, c.updated_at,
+  SELECT c.name, c.version, c.position, c.events, c.state, c.error, c.updated_at,
     r.version AS rebuild_version, r.position AS rebuild_position, r.target AS rebuild_target,
     r.events AS rebuild_events, r.started_at AS rebuild_started_at,
     EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
@@ -57,18 +56,35 @@ const STATUS = `
     AND EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
       AND (classid::bigint << 32 | objid::bigint) = hashtextextended('rebuild ' || c.name, 0))`;
 
+type Known = Pick<Projection, 'name' | 'version' | 'prefixes'>;
+
 /** How the projections of this code stand, whichever process runs them. */
 export const readProjectionStatus = async (
   sql: Sql,
-  store: Pick<EventStore, 'head'>,
-  projections: readonly Pick<Projection, 'name' | 'version'>[],
+  store: Pick<EventStore, 'head' | 'readAll'>,
+  projections: readonly Known[],
   clock: Clock,
 ): Promise<ProjectionStatus[]> => {
   const [rows, head] = await Promise.all([sql.query<StatusRow>(STATUS, [PROJECTION_LOCK]), store.head()]);
-  return projections.map((projection) => {
+  const filter = { streamPrefixes: [...new Set(projections.flatMap(({ prefixes }) => prefixes))] };
+  const statuses = projections.map(async (projection) => {
     const row = rows.rows.find(({ name }) => name === projection.name);
-    return row ? statusOf(row, projection.version, head, clock) : unknownYet(projection, head);
+    if (!row) return unknownYet(projection, head);
+    const position = BigInt(row.position);
+    const since = head > position ? await recordedAfter(store, position, filter) : undefined;
+    return statusOf(row, projection.version, head, (clock.now() - (since ?? clock.now())) / 1000);
   });
+  return Promise.all(statuses);
+};
+
+/** When the first event after the position was recorded, of those that any projection is told of: each moves past all of them. */
+const recordedAfter = async (
+  store: Pick<EventStore, 'readAll'>,
+  after: Position,
+  filter: EventFilter,
+): Promise<Millis | undefined> => {
+  for await (const { recordedAt } of store.readAll({ after, filter })) return recordedAt;
+  return undefined;
 };
 
 const unknownYet = ({ name, version }: Pick<Projection, 'name' | 'version'>, head: Position): ProjectionStatus => ({
@@ -84,10 +100,9 @@ const unknownYet = ({ name, version }: Pick<Projection, 'name' | 'version'>, hea
   rebuild: null,
 });
 
-const statusOf = (row: StatusRow, version: number, head: Position, clock: Clock): ProjectionStatus => {
+const statusOf = (row: StatusRow, version: number, head: Position, age: number): ProjectionStatus => {
   const position = BigInt(row.position);
   const behind = head > position;
-  const since = row.last_event_at ? (clock.now() - row.last_event_at.getTime()) / 1000 : 0;
   return {
     name: row.name,
     state: stateOf(row, version, behind),
@@ -95,7 +110,7 @@ const statusOf = (row: StatusRow, version: number, head: Position, clock: Clock)
     position: row.position,
     head: head.toString(),
     lagEvents: behind ? eventsBehind(position, head, BigInt(row.events)) : 0,
-    lagSeconds: behind ? Math.max(0, since) : 0,
+    lagSeconds: behind ? Math.max(0, age) : 0,
     lastError: row.error,
     updatedAt: row.updated_at.toISOString(),
     rebuild: rebuildOf(row),
