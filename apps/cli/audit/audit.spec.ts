@@ -16,6 +16,7 @@ const spec = {
   type: 'batch',
   count: 1,
   priority: 50,
+  dependsOn: [],
   retry: { attempts: 3, backoff: 'constant', interval: 1, maxInterval: 1, on: [] },
   timeouts: { confirm: 15 },
 } as unknown as JobSpec;
