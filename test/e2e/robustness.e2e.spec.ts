@@ -204,10 +204,15 @@ describe('the interface, held against rubbish', () => {
       expect(answer.body.errors).toMatchObject([{ pointer: '/inputs/0/source' }]);
 
       const node = await enrolled('reads-inputs');
-      const own = await submitted();
+      const there = { constraints: ['at = reads-inputs'] };
+      const own = await submitted(there);
       expect(await code(system.node('reads-inputs').request('GET', `/jobs/${own}/results`))).toBe('404 JOB_NOT_FOUND');
       const inputs = [{ source: `job:${own}/out.csv`, path: 'x' }];
-      await node.assigned(await submitted({ inputs, constraints: ['at = reads-inputs'] }));
+      const reader = await submitted({ ...there, inputs });
+      const first = await node.assigned(own);
+      await node.report('confirm', first);
+      await node.succeed(first);
+      await node.assigned(reader);
       expect((await system.node('reads-inputs').request('GET', `/jobs/${own}/results`)).status).toBe(200);
     });
   });
