@@ -198,7 +198,10 @@ export class Scheduler {
     }
   }
 
-  /** Whoever waits may stand in other lines from now on, not the first of its class alone. A pool of many nodes changes in many events. */
+  /**
+   * Whoever waits may stand in other lines from now on, not the first of its class alone. A pool of many nodes changes in
+   * many events.
+   */
   private lineUpAgain(): void {
     this.poolsChanged ??= this.parts.timers.after(GATHER_POOLS, () => {
       this.poolsChanged = undefined;

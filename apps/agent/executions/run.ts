@@ -63,9 +63,10 @@ export interface RunOf {
 /**
  * One task process under watch, from its start (or from when it was taken back) to its end.
  *
- * Modes: *running* samples, passes progress on and counts towards the timeout; *paused* stands still, its clock too, entered
- * and left as the server desires, and found again by a later agent; *ending* was told to stop, by the server, the agent's own end or the
- * timeout, and has the grace to do so. It is over when the supervisor is gone and nothing of the task is left.
+ * Modes: *running* samples, passes progress on and counts towards the timeout; *paused* stands still, its clock too,
+ * entered and left as the server desires, and found again by a later agent; *ending* was told to stop, by the server, the
+ * agent's own end or the timeout, and has the grace to do so. It is over when the supervisor is gone and nothing of the
+ * task is left.
  */
 export class Run {
   private readonly timeout: RunTimeout;

@@ -126,7 +126,10 @@ export const showResults = async (id: string, session: Session<ResultFlags>): Pr
   }
 };
 
-/** Below the folder asked for, so that no try's files take the place of another's: each partition and each failed try has its own. */
+/**
+ * Below the folder asked for, so that no try's files take the place of another's: each partition and each failed try has
+ * its own.
+ */
 const folderOf = (
   { state, partition, executionId }: ResultView,
   several: boolean,

@@ -41,7 +41,10 @@ export const submit = async (names: readonly string[], session: Session<SubmitFl
   if (flags.wait || flags.follow) await waitForAll(ids, session);
 };
 
-/** The jobs of each file, or every mistake in any of them: those seen here, and in what could be read those that the server finds. */
+/**
+ * The jobs of each file, or every mistake in any of them: those seen here, and in what could be read those that the server
+ * finds.
+ */
 export const readAll = async (
   names: readonly string[],
   { client, flags, io }: Pick<Session<{ readonly set: readonly string[] }>, 'client' | 'flags' | 'io'>,

@@ -63,8 +63,8 @@ export interface Preference {
 }
 
 /**
- * `source` is a `sha256:…` of the artifact store, an address (`https://…`, or `http://…` with a digest) or `job:ID/path`; `path`
- * is inside the task's folder.
+ * `source` is a `sha256:…` of the artifact store, an address (`https://…`, or `http://…` with a digest) or `job:ID/path`;
+ * `path` is inside the task's folder.
  */
 export interface InputRequest {
   readonly source: string;

@@ -71,7 +71,10 @@ export interface Partition {
   readonly tries: number;
   /** Of these, how many failed in a row up to now; see `failuresInARow`. */
   readonly failures: number;
-  /** Reservations that came back before they ran, and tries that the system stopped; they cost no attempt. Of an endless job, since one last ran. */
+  /**
+   * Reservations that came back before they ran, and tries that the system stopped; they cost no attempt. Of an endless
+   * job, since one last ran.
+   */
   readonly returned: number;
   /** The last error of a try that ran: it stays visible when later ones come back unused. */
   readonly lastError?: Ending;

@@ -34,7 +34,10 @@ export const changeTargets = (command: ChangeTargets, job: JobState): Decision<J
 const belongs = ({ state, leaving = false }: Pick<Partition, 'state'> & { readonly leaving?: boolean }): boolean =>
   state !== 'removed' && !leaving;
 
-/** Whether a job with targets has no node at all: then it is decided for as a whole, under the number that its next part would have. */
+/**
+ * Whether a job with targets has no node at all: then it is decided for as a whole, under the number that its next part
+ * would have.
+ */
 export const hasNoNode = (partitions: readonly Parameters<typeof belongs>[0][]): boolean => !partitions.some(belongs);
 
 const removedBy = (job: JobState, nodeIds: readonly string[]): number[] => {

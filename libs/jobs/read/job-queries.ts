@@ -131,9 +131,10 @@ export class JobQueries {
   }
 
   /**
-   * In the scheduler's order: the highest priority first, with its points for waiting, then the project with the smallest of
-   * the given shares, then the job that was submitted first; what waits for other jobs comes after all that. All pages of one reading keep the moment and the shares of the
-   * first, whatever is used meanwhile. Throws `InvalidCursor` or `InvalidFilter`.
+   * In the scheduler's order: the highest priority first, with its points for waiting, then the project with the smallest
+   * of the given shares, then the job that was submitted first; what waits for other jobs comes after all that. All pages
+   * of one reading keep the moment and the shares of the first, whatever is used meanwhile. Throws `InvalidCursor` or
+   * `InvalidFilter`.
    */
   async queue({
     limit,

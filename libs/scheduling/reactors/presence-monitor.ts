@@ -27,8 +27,9 @@ const ACTOR = { actor: 'system:presence' };
  *
  * Every `presenceInterval` each node's last message is looked at. *Present*: heard within `offlineAfter`. *Silent* for
  * longer: recorded as offline, takes no new work. *Lost*, silent for `lostAfter` more: what it had confirmed is over and
- * goes back to the queue; what an `ops` job waits to run there, and nowhere else, is given up. No silence counts from before `since`, which is the start of this monitor and again each time
- * the presence source or the log was out of reach: a node that could not reach us gets its whole grace first.
+ * goes back to the queue; what an `ops` job waits to run there, and nowhere else, is given up. No silence counts from
+ * before `since`, which is the start of this monitor and again each time the presence source or the log was out of reach: a
+ * node that could not reach us gets its whole grace first.
  */
 export class PresenceMonitor {
   private since: Millis = 0;

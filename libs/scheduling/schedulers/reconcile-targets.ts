@@ -17,10 +17,11 @@ const MOST_DEFERRALS = 100;
 /**
  * What there should be of an `ops` job or a `daemon` and is not: on each of its nodes one execution.
  *
- * First its nodes: those of an `ops` job are the ones that match at its first pass, and the job fails if there are none; those
- * of a daemon follow the cluster for ever, and while there is none it says why. A change of them is a plan of its own, so that what is decided for a new node is
- * decided from a log that has it. Then each partition that waits is decided for its own node; why it cannot be placed there
- * says nothing of the others, and is recorded when it changes. A job that is held gets nothing.
+ * First its nodes: those of an `ops` job are the ones that match at its first pass, and the job fails if there are none;
+ * those of a daemon follow the cluster for ever, and while there is none it says why. A change of them is a plan of its
+ * own, so that what is decided for a new node is decided from a log that has it. Then each partition that waits is decided
+ * for its own node; why it cannot be placed there says nothing of the others, and is recorded when it changes. A job that
+ * is held gets nothing.
  *
  * Pure: the same job, cluster, time and ids give the same plan; nothing of it has happened.
  */
