@@ -300,32 +300,19 @@ const stillOpen = (awaited: readonly AwaitedJob[]): readonly AwaitedJob[] => {
 };
 
 const queueEntry = (job: JobRow, awaited?: readonly AwaitedJob[]): QueueEntry => {
-  const {
-    id,
-    name,
-    project,
-    account,
-    state,
-    priority,
-    submittedAt,
-    stateSince,
-    notBefore,
-    reason,
-    waitingOn,
-    attempt,
-  } = job;
+  const { name, project, account, state, priority, submittedAt, notBefore, attempt } = job;
   return {
-    jobId: id,
+    jobId: job.id,
     name,
     project,
     account,
     state,
     priority,
     submittedAt,
-    since: stateSince,
+    since: job.stateSince,
     notBefore,
-    reason: awaited ? waitsForJobs(stillOpen(awaited)) : reason,
-    reasons: waitingOn,
+    reason: awaited ? waitsForJobs(stillOpen(awaited)) : job.reason,
+    reasons: job.waitingOn,
     waitsFor: awaited ?? null,
     attempt,
   };

@@ -19,8 +19,6 @@ export interface Checkpoint {
 export interface Advance {
   readonly to: Position;
   readonly events: number;
-  /** When the store recorded the last event applied, milliseconds since 1970; undefined when nothing was applied. */
-  readonly lastEventAt: number | undefined;
 }
 
 /** The checkpoint was moved by somebody else: another runner, or a rebuild that switched. */
@@ -57,14 +55,13 @@ const checkpointOf = (row: Record<string, string>): Checkpoint => ({
 
 /** Compare-and-set: throws `CheckpointMoved` unless the stored checkpoint is the one given and `to` is not before it. */
 export const moveCheckpoint = async (sql: Sql, from: Checkpoint, advance: Advance): Promise<Checkpoint> => {
-  const { to, events, lastEventAt } = advance;
+  const { to, events } = advance;
   const moved = await sql.query({
     name: 'move-checkpoint',
     text: `UPDATE projection_checkpoints
-      SET position = $1, events = events + $2, updated_at = now(), state = 'live', error = NULL,
-        last_event_at = COALESCE(to_timestamp($3::float8 / 1000), last_event_at)
-      WHERE name = $4 AND generation = $5 AND position = $6 AND position <= $1`,
-    values: [to.toString(), events, lastEventAt ?? null, from.name, from.generation, from.position.toString()],
+      SET position = $1, events = events + $2, updated_at = now(), state = 'live', error = NULL
+      WHERE name = $3 AND generation = $4 AND position = $5 AND position <= $1`,
+    values: [to.toString(), events, from.name, from.generation, from.position.toString()],
   });
   if (moved.rowCount !== 1) throw new CheckpointMoved(from.name);
   return { ...from, position: to, events: from.events + BigInt(events) };

@@ -72,7 +72,7 @@ export const readProjectionStatus = async (
     if (!row) return unknownYet(projection, head);
     const position = BigInt(row.position);
     const since = head > position ? await recordedAfter(store, position, filter) : undefined;
-    return statusOf(row, projection.version, head, (clock.now() - (since ?? clock.now())) / 1000);
+    return statusOf(row, projection.version, head, since === undefined ? 0 : (clock.now() - since) / 1000);
   });
   return Promise.all(statuses);
 };

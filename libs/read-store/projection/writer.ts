@@ -119,7 +119,7 @@ export class ProjectionWriter {
   async commit(events: readonly RecordedEvent[], upTo: Position): Promise<number> {
     try {
       const applied = await this.rows.fold(this.pool, events);
-      const advance: Advance = { to: upTo, events: applied, lastEventAt: events.at(-1)?.recordedAt };
+      const advance: Advance = { to: upTo, events: applied };
       const moved = await inTransaction(this.pool, (sql) => this.store(sql, advance));
       this.stored = moved;
       this.rows.settle();
