@@ -203,15 +203,14 @@ describe('the interface, held against rubbish', () => {
       expect(answer).toMatchObject({ status: 422, body: { code: 'DEPENDENCY_UNKNOWN' } });
       expect(answer.body.errors).toMatchObject([{ pointer: '/inputs/0/source' }]);
 
-      const node = await enrolled('reads-inputs');
-      const there = { constraints: ['at = reads-inputs'] };
-      const own = await submitted(there);
+      const [writer, node] = [await enrolled('writes-inputs'), await enrolled('reads-inputs')];
+      const own = await submitted({ constraints: ['at = writes-inputs'] });
       expect(await code(system.node('reads-inputs').request('GET', `/jobs/${own}/results`))).toBe('404 JOB_NOT_FOUND');
       const inputs = [{ source: `job:${own}/out.csv`, path: 'x' }];
-      const reader = await submitted({ ...there, inputs });
-      const first = await node.assigned(own);
-      await node.report('confirm', first);
-      await node.succeed(first);
+      const reader = await submitted({ constraints: ['at = reads-inputs'], inputs });
+      const first = await writer.assigned(own);
+      await writer.report('confirm', first);
+      await writer.succeed(first);
       await node.assigned(reader);
       expect((await system.node('reads-inputs').request('GET', `/jobs/${own}/results`)).status).toBe(200);
     });
