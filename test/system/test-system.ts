@@ -5,7 +5,7 @@ import { issueToken } from '#platform/auth';
 import type { TokenClaims } from '#platform/auth';
 import { freePort, startEmbeddedPostgres } from '#platform/postgres';
 import type { EmbeddedPostgres } from '#platform/postgres';
-import { ApiClient } from './api-client.js';
+import { ApiClient, KnownPosition } from './api-client.js';
 import { ManagedProcess } from './managed-process.js';
 
 export const SECRET = 'a secret for tests only, of enough length';
@@ -37,6 +37,8 @@ export class TestSystem {
   eventStore!: ManagedProcess;
   postgres!: EmbeddedPostgres;
   private postgresPort = 0;
+  /** Whoever wrote it. */
+  private readonly known = new KnownPosition();
 
   private constructor(
     readonly folder: string,
@@ -68,7 +70,7 @@ export class TestSystem {
   private esdbUrl = '';
 
   as(claims: TokenClaims, orchestrator = 0): ApiClient {
-    return new ApiClient(this.urls[orchestrator]!, issueToken(SECRET, claims));
+    return new ApiClient(this.urls[orchestrator]!, issueToken(SECRET, claims), this.known);
   }
 
   operator(orchestrator = 0): ApiClient {
