@@ -20,7 +20,8 @@ describe('a job that works in batches', () => {
   let system: TestSystem;
 
   beforeAll(async () => {
-    system = await TestSystem.start();
+    // The node that speaks by hand stays online meanwhile.
+    system = await TestSystem.start({ env: { ESCALON_OFFLINE_AFTER: '600' } });
   });
 
   afterAll(async () => {

@@ -10,7 +10,7 @@ describe('G-55 jobs that wait for each other', () => {
   let system: TestSystem;
 
   beforeAll(async () => {
-    system = await TestSystem.start();
+    system = await TestSystem.start({ env: { ESCALON_OFFLINE_AFTER: '600' } });
   });
 
   afterAll(async () => {
