@@ -24,6 +24,8 @@ export interface TestSystemOptions {
 export interface TestAgentOptions {
   /** What the agent's configuration file says, as JSON. */
   readonly config?: object;
+  /** Where it finds the control plane, if not at its own address. */
+  readonly url?: string;
 }
 
 /**
@@ -87,12 +89,12 @@ export class TestSystem {
   }
 
   /** A real agent; resolves once it is enrolled. */
-  async addAgent(name: string, { config }: TestAgentOptions = {}): Promise<ManagedProcess> {
+  async addAgent(name: string, { config, url = this.url }: TestAgentOptions = {}): Promise<ManagedProcess> {
     const data = join(this.folder, 'agents', name);
     await mkdir(data, { recursive: true });
     const token = join(data, 'enrol.token');
     await writeFile(token, await issueToken(SECRET, { role: 'node', account: 'enrol' }), { mode: 0o600 });
-    const args = ['--url', this.url, '--data', data, '--name', name, '--token-file', token];
+    const args = ['--url', url, '--data', data, '--name', name, '--token-file', token];
     args.push('--institution', 'here', '--drain', '0s');
     if (config) {
       const file = join(data, 'agent.json');
