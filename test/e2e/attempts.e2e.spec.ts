@@ -55,13 +55,11 @@ describe('the attempts of a job', () => {
     eventually(
       () => job(jobId),
       ({ state }) => state === wanted,
-      90_000,
     );
   const reaches = (jobId: string, type: string, times = 1): Promise<RawEvent[]> =>
     eventually(
       () => events(jobId),
       (all) => count(all, type) >= times,
-      90_000,
     );
   const started = async (node: ProtocolNode, jobId: string): Promise<Assigned> => {
     const execution = await node.assigned(jobId);
@@ -254,7 +252,6 @@ describe('the attempts of a job', () => {
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
-      60_000,
     );
     expect(violations(log)).toEqual([]);
     expect(system.report()).not.toMatch(/"level":(50|60)|"level":"(error|fatal)"/);

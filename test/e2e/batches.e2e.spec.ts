@@ -33,7 +33,6 @@ describe('a job that works in batches', () => {
     eventually(
       () => job(jobId),
       ({ state }) => ['completed', 'failed', 'cancelled'].includes(String(state)),
-      60_000,
     );
   const output = (jobId: string): Promise<string> => system.researcher().get(`/jobs/${jobId}/logs?stream=stdout`);
   const batch = { size: 12, min: 2, memoryPerItem: '128MiB' };

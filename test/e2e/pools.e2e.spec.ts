@@ -79,7 +79,7 @@ describe('a pool, on real processes and through the command line', () => {
 
   it('`backfill` runs it, for it is over before the first is expected to start', async () => {
     await escalon('pool', 'set', 'lab', '--discipline', 'backfill', '--where', 'node.cpu = 2');
-    await escalon('job', 'wait', idOf('small'), '--timeout', '60s');
+    await escalon('job', 'wait', idOf('small'), '--timeout', '200s');
     const first = (
       await eventually(queued, (all) => typeof all.get('large')?.lines[0]?.expectedStart === 'string')
     ).get('large');
@@ -93,7 +93,7 @@ describe('a pool, on real processes and through the command line', () => {
 
   it('A-21 the first starts when there is room, and every decision derives again', async () => {
     await writeFile(gate(), '');
-    await escalon('job', 'wait', idOf('large'), '--timeout', '60s');
+    await escalon('job', 'wait', idOf('large'), '--timeout', '200s');
     await escalon('audit', 'verify');
     await escalon('pool', 'delete', 'lab');
     expect(JSON.parse(await escalon('pool', 'list', '--output', 'json'))).toEqual([]);

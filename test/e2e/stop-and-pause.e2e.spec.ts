@@ -78,7 +78,6 @@ describe('stopping and pausing what really runs', () => {
     const log = await eventually(
       () => wholeLog(system.operator()),
       (events) => ['real', 'publishes'].every((name) => heldOn(events, name).length === 0),
-      60_000,
     );
     expect(violations(log)).toEqual([]);
     noError(system);
@@ -106,13 +105,11 @@ describe('stopping and pausing what really runs', () => {
     eventually(
       () => get(jobId),
       ({ state }) => wanted.includes(String(state)),
-      60_000,
     );
   const executing = (jobId: string, state: string): Promise<unknown> =>
     eventually(
       () => system.researcher().get<{ items: { state: string }[] }>(`/jobs/${jobId}/executions`),
       ({ items }) => items.some((execution) => execution.state === state),
-      60_000,
     );
   const cancel = (jobId: string): Promise<unknown> =>
     system.researcher().post(`/jobs/${jobId}/cancel`, { reason: 'not needed any more' });
@@ -295,7 +292,6 @@ const reaches = (system: TestSystem, id: string, type: string): Promise<string[]
   eventually(
     async () => typesOf(await eventsOf(system.researcher(), id)),
     (types) => types.includes(type),
-    90_000,
   );
 
 const completedOnce = async (system: TestSystem, ids: readonly string[]): Promise<void> => {
@@ -333,7 +329,6 @@ describe('an agent that comes back when its lease is over', () => {
       await eventually(
         () => eventsOf(system.researcher(), id),
         (events) => count(events, 'ExecutionStarted') === 2,
-        60_000,
       );
     await eventually(
       () => Promise.resolve(processes('61.000')),
@@ -353,11 +348,10 @@ describe('an agent that comes back when its lease is over', () => {
     const log = await eventually(
       () => wholeLog(system.operator()),
       (events) => ['first', 'second'].every((name) => heldOn(events, name).length === 0),
-      60_000,
     );
     expect(violations(log)).toEqual([]);
     expect(processes('61.000')).toEqual([]);
-  }, 240_000);
+  });
 
   it('S-07 P-04 a job is stopped while its node is offline: it stops when the node comes back', async () => {
     const config = { labels: { test: 'asleep' }, grace: '500ms', probes: { python: false } };

@@ -69,7 +69,7 @@ export class ProtocolNode {
   /** The first execution that is wanted here; waits for it. */
   async assigned(jobId?: string): Promise<Assigned> {
     let after: string | undefined;
-    for (let polls = 0; polls < 20; polls += 1) {
+    for (let polls = 0; polls < 40; polls += 1) {
       const set = await this.assignments(after, '5s');
       const found = set.executions.find((one) => jobId === undefined || one.jobId === jobId);
       if (found) return found;
