@@ -21,6 +21,9 @@ import {
 const EXECUTION_ENDS = ['ExecutionSucceeded', 'ExecutionFailed', 'ExecutionCancelled', 'ExecutionLost'];
 const RESERVATION_ENDS = ['ReservationExpired', 'ReservationDeclined'];
 
+/** Words for command lines that no other process of this machine has. */
+const [LEFT, ASLEEP] = [`61.8${String(process.pid)}`, `61.9${String(process.pid)}`];
+
 /** The living processes whose command line has this word, as `PID STATE`: seen on the node itself. */
 const processes = (word: string): string[] =>
   readdirSync('/proc').flatMap((pid) => {
@@ -98,7 +101,7 @@ describe('stopping and pausing what really runs', () => {
     });
 
   /** A word for a command line that no other process has. */
-  const word = (): string => `61.${String(process.pid)}${String((words += 1))}`;
+  const word = (): string => `61.${String((words += 1))}0${String(process.pid)}`;
   const submit = (change: object, label = 'real'): Promise<string> => submitLabelled(system, label, change);
   const get = (jobId: string): Promise<Record<string, unknown>> => system.researcher().get(`/jobs/${jobId}`);
   const inState = (jobId: string, ...wanted: string[]): Promise<Record<string, unknown>> =>
@@ -281,7 +284,7 @@ describe('stopping and pausing what really runs', () => {
 });
 
 const threeRunning = async (system: TestSystem, until: string): Promise<string[]> => {
-  const task = { command: ['sh', '-c', `${until}; echo done > r`, '61.000'] };
+  const task = { command: ['sh', '-c', `${until}; echo done > r`, LEFT] };
   const retry = { attempts: 3, interval: '1s', on: ['node-lost', 'infrastructure'] };
   const ids = await Promise.all([1, 2, 3].map(() => submitLabelled(system, 'real', { task, outputs: ['r'], retry })));
   for (const id of ids) await reaches(system, id, 'ExecutionStarted');
@@ -331,7 +334,7 @@ describe('an agent that comes back when its lease is over', () => {
         (events) => count(events, 'ExecutionStarted') === 2,
       );
     await eventually(
-      () => Promise.resolve(processes('61.000')),
+      () => Promise.resolve(processes(LEFT)),
       (found) => found.length === 3 * EACH,
     );
     await writeFile(go, '');
@@ -350,16 +353,16 @@ describe('an agent that comes back when its lease is over', () => {
       (events) => ['first', 'second'].every((name) => heldOn(events, name).length === 0),
     );
     expect(violations(log)).toEqual([]);
-    expect(processes('61.000')).toEqual([]);
+    expect(processes(LEFT)).toEqual([]);
   });
 
   it('S-07 P-04 a job is stopped while its node is offline: it stops when the node comes back', async () => {
     const config = { labels: { test: 'asleep' }, grace: '500ms', probes: { python: false } };
     const agent = await system.addAgent('asleep', { config });
-    const jobId = await submitLabelled(system, 'asleep', stubborn('61.001'));
+    const jobId = await submitLabelled(system, 'asleep', stubborn(ASLEEP));
     await reaches(system, jobId, 'ExecutionStarted');
     await eventually(
-      () => Promise.resolve(processes('61.001')),
+      () => Promise.resolve(processes(ASLEEP)),
       (found) => found.length >= 2,
     );
     agent.signal('SIGSTOP');
@@ -368,11 +371,11 @@ describe('an agent that comes back when its lease is over', () => {
       (log) => log.some(({ type, stream }) => type === 'NodeWentOffline' && stream === 'node-asleep'),
     );
     await system.researcher().post(`/jobs/${jobId}/cancel`, { reason: 'not needed any more' });
-    expect(processes('61.001')).not.toEqual([]);
+    expect(processes(ASLEEP)).not.toEqual([]);
     agent.signal('SIGCONT');
     await reaches(system, jobId, 'JobCancelled');
     await eventually(
-      () => Promise.resolve(processes('61.001')),
+      () => Promise.resolve(processes(ASLEEP)),
       (found) => found.length === 0,
     );
     await cancelledOnce(system, jobId);
