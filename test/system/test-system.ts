@@ -118,6 +118,15 @@ export class TestSystem {
     this.postgresPort = this.postgres.port;
   }
 
+  /** What the processes said of faults of their own. That a store did not answer in time may be the machine's. */
+  faults(): string[] {
+    return this.report()
+      .split('\n')
+      .filter(
+        (line) => /"level":(50|60)|"level":"(error|fatal)"/.test(line) && !/"code":"(?:READ_)?STORE_UNAVAILABLE"/.test(line),
+      );
+  }
+
   /** What every process said last: for the message of a test that failed. */
   report(): string {
     const processes = [
