@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, heldOn, ProtocolNode, TestSystem, violations, wholeLog } from '../system/index.js';
+import type { RawEvent } from '../system/index.js';
 
 const JOBS = 200;
 const NODES = 10;
@@ -38,8 +39,12 @@ describe('two control planes on one store and database', () => {
         return id;
       }),
     );
+    const read: RawEvent[] = [];
     const log = await eventually(
-      () => wholeLog(system.operator()),
+      async () => {
+        read.push(...(await wholeLog(system.operator(), read.at(-1)?.position)));
+        return read;
+      },
       (events) =>
         events.filter(({ type }) => type === 'JobCompleted').length === JOBS &&
         names.every((name) => heldOn(events, name).length === 0),

@@ -108,10 +108,10 @@ export const heldOn = (log: readonly RawEvent[], nodeId: string): string[] => {
   return same ? Object.keys(node.held) : ['the ledger does not add up'];
 };
 
-/** Every event there is. */
-export const wholeLog = async (api: ApiClient): Promise<RawEvent[]> => {
+/** Every event there is, or every one after a position. */
+export const wholeLog = async (api: ApiClient, after = ''): Promise<RawEvent[]> => {
   const events: RawEvent[] = [];
-  for (let from = ''; ;) {
+  for (let from = after; ;) {
     const items = await page(api, `/events${from && `?from=${from}`}`);
     events.push(...items);
     const last = items.at(-1);

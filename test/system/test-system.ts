@@ -123,7 +123,8 @@ export class TestSystem {
     return this.report()
       .split('\n')
       .filter(
-        (line) => /"level":(50|60)|"level":"(error|fatal)"/.test(line) && !/"code":"(?:READ_)?STORE_UNAVAILABLE"/.test(line),
+        (line) =>
+          /"level":(50|60)|"level":"(error|fatal)"/.test(line) && !/"code":"(?:READ_)?STORE_UNAVAILABLE"/.test(line),
       );
   }
 
