@@ -219,7 +219,7 @@ describe('stopping and pausing what really runs', () => {
     it('G-24 stands still with its whole tree, holds what it has, and goes on where it was', async () => {
       const name = word();
       const [three, held] = [{ resources: { cpu: 3, memory: '1GiB' } }, { ...waiter(name) }];
-      const jobId = await submit({ ...three, ...held, timeouts: { run: '8s' } });
+      const jobId = await submit({ ...three, ...held, timeouts: { run: '12s' } });
       await inState(jobId, 'running');
       await running(name, 1);
       const contract = async (): Promise<unknown> => {
@@ -228,15 +228,16 @@ describe('stopping and pausing what really runs', () => {
           .get<{ items: { contract: unknown }[] }>(`/jobs/${jobId}/executions`);
         return items[0]?.contract;
       };
-      const before = await contract();
       await pause(jobId);
       await executing(jobId, 'paused');
+      const reserved = (await eventsOf(system.researcher(), jobId)).find(({ type }) => type === 'ExecutionReserved');
+      expect(await contract()).toEqual(reserved?.data.contract);
       expect(await get(jobId)).toMatchObject({ state: 'paused' });
       expect(states(name)).toBe('T');
 
       const other = await submit({ ...three, task: { command: ['true'] } });
       // Longer than its run may take, by the clock of a neighbour that fits beside it.
-      const clock = await submit({ task: { command: ['sleep', '8'] } });
+      const clock = await submit({ task: { command: ['sleep', '12'] } });
       await inState(clock, 'completed');
       expect(await get(other)).toMatchObject({ state: 'queued' });
       await system.agents.get('real')!.kill('SIGKILL');
@@ -250,7 +251,7 @@ describe('stopping and pausing what really runs', () => {
         () => Promise.resolve(states(name)),
         (found) => found === 'S',
       );
-      expect(await contract()).toEqual(before);
+      expect(await contract()).toEqual(reserved?.data.contract);
       await cancel(jobId);
       await inState(jobId, 'cancelled');
       await endedOnce(jobId);
