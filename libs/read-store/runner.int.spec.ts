@@ -225,6 +225,7 @@ describe('the projection runner', () => {
     await shown(await addMany(10));
     expect([first.state().mode, second.state().mode]).toEqual(['running', 'standby']);
     await first.stop();
+    runners.splice(runners.indexOf(first), 1);
     await shown(await addMany(10));
     expect(second.state().mode).toBe('running');
     expect(await storedContents(pool, projection)).toEqual(expected(projection));
