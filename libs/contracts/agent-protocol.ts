@@ -72,6 +72,8 @@ export interface AssignedTask {
   readonly partitions: number;
   /** Of a task that works in batches: how far the contract's `batchSize` may be reduced, and bytes that an item takes. */
   readonly batch?: AssignedBatch;
+  /** Seconds that the run takes by its job's estimate; absent when the job has none. */
+  readonly duration?: number;
   /** Seconds that the run may take; the agent ends it then with class `timeout`. */
   readonly runTimeout?: number;
 }
@@ -92,6 +94,8 @@ export interface Assignment {
   readonly fencingToken: number;
   readonly jobId: string;
   readonly attempt: number;
+  /** The job's, higher first. */
+  readonly priority?: number;
   readonly desired: DesiredState;
   /** How far the control plane has recorded it: `reserved` still wants a confirmation. */
   readonly state: string;

@@ -1,3 +1,5 @@
+import { DISCIPLINES, LANES } from '../executions/lanes.js';
+
 const size = { type: ['string', 'number'] } as const;
 const text = { type: 'string', minLength: 1 } as const;
 const texts = { type: 'object', additionalProperties: { type: 'string' } } as const;
@@ -47,6 +49,12 @@ const policy = {
   },
 } as const;
 
+const lane = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { discipline: { enum: DISCIPLINES }, workers: { type: 'integer', minimum: 1 } },
+} as const;
+
 /** The agent's configuration file. Sizes and durations are checked apart, as they have a grammar of their own. */
 export const CONFIG_SCHEMA = {
   type: 'object',
@@ -94,6 +102,11 @@ export const CONFIG_SCHEMA = {
         cgroup: { type: 'string', pattern: '^/' },
         cpu: { enum: ['share', 'ceiling'] },
       },
+    },
+    lanes: {
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(LANES.map((name) => [name, lane])),
     },
     logLimit: size,
     cacheLimit: size,

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
+import type { LaneChoices } from '../executions/lanes.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
@@ -49,6 +50,7 @@ interface ConfigFile {
   readonly detach?: boolean;
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
+  readonly lanes?: LaneChoices;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
@@ -87,7 +89,8 @@ const isPattern = (pattern: string): boolean => {
 };
 
 const describe = ({ instancePath, message, params }: ErrorObject): string => {
-  const extra = 'additionalProperty' in params ? `: ${String(params['additionalProperty'])}` : '';
+  const told: unknown = 'additionalProperty' in params ? [params['additionalProperty']] : params['allowedValues'];
+  const extra = Array.isArray(told) ? `: ${told.join(', ')}` : '';
   return `${instancePath || '/'} ${message ?? 'is wrong'}${extra}`;
 };
 
@@ -127,7 +130,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits } = file;
+  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits, lanes } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -144,6 +147,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     allowHttp,
     taskUser,
     limits,
+    lanes,
     allowAddresses,
     authorities,
     inventory: present({ ...found, applications, packages }),
