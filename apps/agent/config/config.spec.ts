@@ -19,6 +19,8 @@ describe('the configuration file', () => {
       grace: 500ms
       drain: 2m
       logLimit: 1MiB
+      largestUnpacked: 2GiB
+      mostUnpacked: 5000
       limits: { enforce: watchdog, processes: 100 }`;
     expect(parseConfig(text, 'agent.yaml')).toEqual({
       inventory: {
@@ -36,6 +38,8 @@ describe('the configuration file', () => {
       grace: 500,
       drain: 120_000,
       logLimit: 2 ** 20,
+      largestUnpacked: 2 * GIB,
+      mostUnpacked: 5000,
       limits: { enforce: 'watchdog', processes: 100 },
     });
   });

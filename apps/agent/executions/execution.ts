@@ -17,6 +17,7 @@ import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
+import { limitsOf } from './limits.js';
 import { publishOutputs } from './outputs.js';
 import { Run, timesOf } from './run.js';
 import type { RunTimes } from './run.js';
@@ -163,14 +164,26 @@ export class Execution {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
       if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
-      const received = (bytes: number): void => this.meter.received(bytes);
-      const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
-      await Promise.race([placed, aborted(this.interrupt.signal)]);
+      await this.placeInputs();
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
       return failureOf(error, 'fetching inputs');
     }
+  }
+
+  private placeInputs(): Promise<void> {
+    const { host, meter } = this;
+    const { inputs, contract } = this.assignment;
+    const placing = {
+      executionId: this.id,
+      inputs,
+      work: this.folder.work,
+      disk: limitsOf(contract, host.processLimit, host.enforcement).disk,
+      received: (bytes: number) => meter.received(bytes),
+      sawDisk: (bytes: number) => meter.sawDisk(bytes),
+    };
+    return host.inputs.place(placing, this.interrupt.signal);
   }
 
   /** Runs the task: once, or for one batch after another. */
