@@ -17,8 +17,8 @@ import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
-import { limitsOf } from './limits.js';
 import { publishOutputs } from './outputs.js';
+import { placeInputs } from './place-inputs.js';
 import { Run, timesOf } from './run.js';
 import type { RunTimes } from './run.js';
 
@@ -164,26 +164,12 @@ export class Execution {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
       if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
-      await this.placeInputs();
+      await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
       return failureOf(error, 'fetching inputs');
     }
-  }
-
-  private placeInputs(): Promise<void> {
-    const { host, meter } = this;
-    const { inputs, contract } = this.assignment;
-    const placing = {
-      executionId: this.id,
-      inputs,
-      work: this.folder.work,
-      disk: limitsOf(contract, host.processLimit, host.enforcement).disk,
-      received: (bytes: number) => meter.received(bytes),
-      sawDisk: (bytes: number) => meter.sawDisk(bytes),
-    };
-    return host.inputs.place(placing, this.interrupt.signal);
   }
 
   /** Runs the task: once, or for one batch after another. */

@@ -98,7 +98,13 @@ class Feed {
   }
 
   private drained(): Promise<void> {
-    return new Promise((resolve) => this.extract.once('drain', () => resolve()).once('close', () => resolve()));
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.extract.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.extract.on('drain', done).on('close', done);
+    });
   }
 }
 
