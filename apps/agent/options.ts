@@ -47,6 +47,10 @@ export interface AgentOptions {
   readonly cacheLimit?: number;
   /** Bytes of one input at most; default 50 GiB. */
   readonly largestInput?: number;
+  /** Bytes that one archive may unpack to at most; default 100 GiB. What is left of the contract's disk bounds it too. */
+  readonly largestUnpacked?: number;
+  /** Files, folders and links that one archive may hold at most; default 1 000 000. */
+  readonly mostUnpacked?: number;
   /** Whether inputs may come over plain `http:`; default false. */
   readonly allowHttp?: boolean;
   /** Address ranges that inputs may come from although they are this machine's, its link's or a metadata service's. */

@@ -80,13 +80,14 @@ export interface AssignedTask {
 
 /**
  * `source` is `sha256:…` (fetched from the artifact store), `https://…`, `http://…` or `job:ID/path`; `sha256` what its bytes
- * must have, 64 hexadecimal digits.
+ * must have, 64 hexadecimal digits. With `unpack` they are an archive, and `path` the folder that its content goes into.
  */
 export interface AssignedInput {
   readonly source: string;
   readonly path: string;
   readonly size?: number;
   readonly sha256?: string;
+  readonly unpack?: boolean;
 }
 
 export interface Assignment {

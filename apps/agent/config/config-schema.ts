@@ -111,6 +111,8 @@ export const CONFIG_SCHEMA = {
     logLimit: size,
     cacheLimit: size,
     largestInput: size,
+    largestUnpacked: size,
+    mostUnpacked: { type: 'integer', minimum: 1 },
     allowHttp: { type: 'boolean' },
     allowAddresses: { type: 'array', items: text },
     authorities: text,

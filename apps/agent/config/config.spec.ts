@@ -20,6 +20,8 @@ describe('the configuration file', () => {
       drain: 2m
       logLimit: 1MiB
       lanes: { cpu: { discipline: priority }, gpu: { discipline: fifo, workers: 2 } }
+      largestUnpacked: 2GiB
+      mostUnpacked: 5000
       limits: { enforce: watchdog, processes: 100 }`;
     expect(parseConfig(text, 'agent.yaml')).toEqual({
       inventory: {
@@ -38,6 +40,8 @@ describe('the configuration file', () => {
       drain: 120_000,
       logLimit: 2 ** 20,
       lanes: { cpu: { discipline: 'priority' }, gpu: { discipline: 'fifo', workers: 2 } },
+      largestUnpacked: 2 * GIB,
+      mostUnpacked: 5000,
       limits: { enforce: 'watchdog', processes: 100 },
     });
   });

@@ -54,6 +54,8 @@ interface ConfigFile {
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
+  readonly largestUnpacked?: Quantity;
+  readonly mostUnpacked?: number;
   readonly allowHttp?: boolean;
   readonly allowAddresses?: readonly string[];
   readonly authorities?: string;
@@ -125,8 +127,10 @@ class Quantities {
 const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
+type SizeKey = 'memory' | 'disk' | 'logLimit' | 'cacheLimit' | 'largestInput' | 'largestUnpacked';
+
 const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptions> => {
-  const size = (key: 'memory' | 'disk' | 'logLimit' | 'cacheLimit' | 'largestInput'): number | undefined =>
+  const size = (key: SizeKey): number | undefined =>
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
@@ -159,6 +163,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     logLimit: size('logLimit'),
     cacheLimit: size('cacheLimit'),
     largestInput: size('largestInput'),
+    largestUnpacked: size('largestUnpacked'),
+    mostUnpacked: file.mostUnpacked,
   });
 };
 

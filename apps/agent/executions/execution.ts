@@ -20,6 +20,7 @@ import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
+import { placeInputs } from './place-inputs.js';
 import { Run, timesOf, withTimes } from './run.js';
 import type { RunTimes } from './run.js';
 
@@ -168,9 +169,7 @@ export class Execution implements Holder {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
       if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
-      const received = (bytes: number): void => this.meter.received(bytes);
-      const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
-      await Promise.race([placed, aborted(this.interrupt.signal)]);
+      await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
