@@ -95,6 +95,16 @@ export const CONFIG_SCHEMA = {
         cpu: { enum: ['share', 'ceiling'] },
       },
     },
+    containers: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        engine: { enum: ['auto', 'podman', 'docker', 'none'] },
+        path: { type: 'string', pattern: '^/' },
+        pull: { enum: ['missing', 'always', 'never'] },
+        network: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.:=,/-]*$' },
+      },
+    },
     logLimit: size,
     cacheLimit: size,
     largestInput: size,

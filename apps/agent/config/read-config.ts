@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
+import type { ContainerOptions } from '../containers/containers.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
@@ -49,6 +50,7 @@ interface ConfigFile {
   readonly detach?: boolean;
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
+  readonly containers?: ContainerOptions;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
@@ -74,6 +76,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   const quantities = new Quantities();
   const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
   mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []), ...tooSmall(options.logLimit));
+  mistakes.push(...pathOfNobody(options.containers));
   if (mistakes.length > 0) throw new BadConfig(source, mistakes);
   return options;
 };
@@ -95,6 +98,11 @@ const wrongRanges = (ranges: readonly string[]): string[] =>
   ranges.flatMap((range, index) =>
     isAddressRange(range) ? [] : [`/allowAddresses/${index}: "${range}" is no address range, as 127.0.0.0/8 is one`],
   );
+
+const pathOfNobody = ({ engine = 'auto', path }: ContainerOptions = {}): string[] =>
+  path !== undefined && (engine === 'auto' || engine === 'none')
+    ? ['/containers/path: is the path of an engine, so engine has to name it: podman or docker']
+    : [];
 
 const tooSmall = (logLimit = LEAST_LOG): string[] =>
   logLimit >= LEAST_LOG ? [] : [`/logLimit: ${logLimit} bytes, at least ${LEAST_LOG} are needed`];
@@ -127,7 +135,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits } = file;
+  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits, containers } =
+    file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -144,6 +153,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     allowHttp,
     taskUser,
     limits,
+    containers,
     allowAddresses,
     authorities,
     inventory: present({ ...found, applications, packages }),

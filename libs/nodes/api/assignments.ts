@@ -26,9 +26,10 @@ const workOf = (
   if (!job) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
   const { spec } = job;
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
-  const { command, env } = spec.task;
+  const { command, env, image } = spec.task;
   const batch = spec.batch && { batch: batchOf(spec.batch, partition, spec.count) };
-  const task = { command, env, outputs: spec.outputs, partition, partitions: partitionsOf(job), ...batch, ...limit };
+  const told = { command, env, ...(image !== undefined && { image }), outputs: spec.outputs };
+  const task = { ...told, partition, partitions: partitionsOf(job), ...batch, ...limit };
   return { task, inputs: spec.inputs };
 };
 
