@@ -1,6 +1,7 @@
 import type { Policy } from '#contracts';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import type { Logger } from 'pino';
+import type { ContainerOptions } from './containers/containers.js';
 import type { LaneChoices } from './executions/lanes.js';
 import type { Enforcement } from './executions/limits.js';
 import type { InventoryOverrides, ProbeOptions } from './inventory/detect.js';
@@ -41,6 +42,8 @@ export interface AgentOptions {
   readonly limits?: LimitOptions;
   /** How executions that wait for room are ordered, and how many of a kind run at once. */
   readonly lanes?: LaneChoices;
+  /** The engine for tasks that bring an image, and how it is used. */
+  readonly containers?: ContainerOptions;
   /** Bytes of each output stream kept on disk and sent at most, 4 096 or more; default 64 MiB. */
   readonly logLimit?: number;
   /** Bytes that the input cache may keep; default 20 GiB. */

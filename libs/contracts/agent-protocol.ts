@@ -63,8 +63,11 @@ export interface AssignedItems {
   readonly of: number;
 }
 
+/** `command` is empty where an image's own program runs. */
 export interface AssignedTask {
   readonly command: readonly string[];
+  /** The container image that it runs in, by its tag or digest; only for nodes that told of an engine. */
+  readonly image?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly outputs: readonly string[];
   /** Index of this partition, and how many there are. */

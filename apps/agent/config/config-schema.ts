@@ -108,6 +108,16 @@ export const CONFIG_SCHEMA = {
       additionalProperties: false,
       properties: Object.fromEntries(LANES.map((name) => [name, lane])),
     },
+    containers: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        engine: { enum: ['auto', 'podman', 'docker', 'none'] },
+        path: { type: 'string', pattern: '^/' },
+        pull: { enum: ['missing', 'always', 'never'] },
+        network: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.:=,/-]*$' },
+      },
+    },
     logLimit: size,
     cacheLimit: size,
     largestInput: size,

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
+import type { ContainerOptions } from '../containers/containers.js';
 import type { LaneChoices } from '../executions/lanes.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
@@ -51,6 +52,7 @@ interface ConfigFile {
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
   readonly lanes?: LaneChoices;
+  readonly containers?: ContainerOptions;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
@@ -78,6 +80,7 @@ export const parseConfig = (text: string, source: string): Partial<AgentOptions>
   const quantities = new Quantities();
   const options = mistakes.length === 0 ? toOptions(config as ConfigFile, quantities) : {};
   mistakes.push(...quantities.mistakes, ...wrongRanges(options.allowAddresses ?? []), ...tooSmall(options.logLimit));
+  mistakes.push(...pathOfNobody(options.containers));
   if (mistakes.length > 0) throw new BadConfig(source, mistakes);
   return options;
 };
@@ -100,6 +103,11 @@ const wrongRanges = (ranges: readonly string[]): string[] =>
   ranges.flatMap((range, index) =>
     isAddressRange(range) ? [] : [`/allowAddresses/${index}: "${range}" is no address range, as 127.0.0.0/8 is one`],
   );
+
+const pathOfNobody = ({ engine = 'auto', path }: ContainerOptions = {}): string[] =>
+  path !== undefined && (engine === 'auto' || engine === 'none')
+    ? ['/containers/path: is the path of an engine, so engine has to name it: podman or docker']
+    : [];
 
 const tooSmall = (logLimit = LEAST_LOG): string[] =>
   logLimit >= LEAST_LOG ? [] : [`/logLimit: ${logLimit} bytes, at least ${LEAST_LOG} are needed`];
@@ -134,7 +142,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits, lanes } = file;
+  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities } = file;
+  const { limits, lanes, containers } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -152,6 +161,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     taskUser,
     limits,
     lanes,
+    containers,
     allowAddresses,
     authorities,
     inventory: present({ ...found, applications, packages }),

@@ -162,19 +162,26 @@ export class Execution implements Holder {
     await this.runAll();
   }
 
-  /** Makes the folder and brings the inputs, as long as nobody says stop. */
+  /** Makes the folder and brings the image and the inputs, as long as nobody says stop. */
   private async prepare(): Promise<Failure | undefined> {
-    const { inputs } = this.assignment;
+    const { inputs, task } = this.assignment;
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      if (await this.anythingMissing()) void this.report('prepare');
+      if (task.image !== undefined) await this.host.containers.fetch(task.image, this.interrupt.signal);
       await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
-      return failureOf(error, 'fetching inputs');
+      return failureOf(error, 'fetching what it needs');
     }
+  }
+
+  private async anythingMissing(): Promise<boolean> {
+    const { inputs, task } = this.assignment;
+    if (this.host.inputs.anyMissing(inputs)) return true;
+    return task.image !== undefined && !(await this.host.containers.has(task.image));
   }
 
   /** Runs the task: once, or for one batch after another. */
@@ -226,7 +233,10 @@ export class Execution implements Holder {
   }
 
   private adopt(identity: ProcessIdentity): TaskProcess {
-    return TaskProcess.adopt(identity, this.folder, this.host.timers, this.host.groups?.of(this.id));
+    const { timers, groups, containers } = this.host;
+    return this.assignment.task.image === undefined
+      ? TaskProcess.adopt(identity, this.folder, timers, groups?.of(this.id))
+      : TaskProcess.adopt(identity, this.folder, timers, undefined, containers.containerOf(this.id));
   }
 
   /** Whether another batch follows. */

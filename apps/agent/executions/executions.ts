@@ -16,7 +16,12 @@ const REMEMBERED = 10_000;
 const STOP_LIMIT = 10_000;
 /** What has its inputs in its folder and may still read them. */
 const HAS_INPUTS: ReadonlySet<JournalEntry['phase']> = new Set(['starting', 'running', 'between']);
+/** What may have a process, or a container. */
+const MAY_RUN: ReadonlySet<JournalEntry['phase']> = new Set(['starting', 'running']);
 const STOPPING = 'the agent is stopping';
+
+const idsOf = (entries: readonly JournalEntry[], phases: ReadonlySet<JournalEntry['phase']>): ReadonlySet<string> =>
+  new Set(entries.filter(({ phase }) => phases.has(phase)).map(({ assignment }) => assignment.executionId));
 
 /**
  * Makes the machine agree with the server's list: begins what is new as soon as there is room for it, declines what has none
@@ -44,6 +49,7 @@ export class Executions {
     const entries = await this.host.journal.entries(unreadable);
     const known = new Set(entries.map(({ assignment }) => assignment.executionId));
     await removeOrphans(this.host, known);
+    await this.host.containers.removeOthers(idsOf(entries, MAY_RUN));
     for (const entry of entries) {
       const { executionId, inputs } = entry.assignment;
       if (HAS_INPUTS.has(entry.phase)) this.host.inputs.adopt(executionId, inputs);

@@ -1,6 +1,7 @@
 import type { Clock, Random, Timers } from '#kernel';
 import type { Logger } from 'pino';
 import type { Http } from '../client/http.js';
+import type { Containers } from '../containers/containers.js';
 import type { InputFetcher } from '../inputs/fetch-inputs.js';
 import type { Journal } from '../journal/journal.js';
 import type { Sampler } from '../metering/sampler.js';
@@ -19,6 +20,7 @@ export interface ExecutionHost extends Enforcer {
   readonly inputs: InputFetcher;
   readonly publisher: Publisher;
   readonly sampler: Sampler;
+  readonly containers: Containers;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;

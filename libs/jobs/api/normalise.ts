@@ -138,7 +138,11 @@ const placementPart = (dto: JobSpecDto) => ({
 });
 
 const workPart = (dto: JobSpecDto) => ({
-  task: { command: [...dto.task.command], env: { ...dto.task.env } },
+  task: {
+    command: [...(dto.task.command ?? [])],
+    env: { ...dto.task.env },
+    ...(dto.task.image !== undefined && { image: dto.task.image }),
+  },
   inputs: (dto.inputs ?? []).map(input),
   outputs: (dto.outputs ?? []).map(foldPath),
 });

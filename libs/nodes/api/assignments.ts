@@ -30,18 +30,10 @@ const workOf = (
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
   const { duration } = spec.estimate;
   const expected = duration === undefined ? {} : { duration };
-  const { command, env } = spec.task;
+  const { command, env, image } = spec.task;
   const batch = spec.batch && { batch: batchOf(spec.batch, partition, spec.count) };
-  const task = {
-    command,
-    env,
-    outputs: spec.outputs,
-    partition,
-    partitions: partitionsOf(job),
-    ...batch,
-    ...expected,
-    ...limit,
-  };
+  const told = { command, env, ...(image !== undefined && { image }), outputs: spec.outputs };
+  const task = { ...told, partition, partitions: partitionsOf(job), ...batch, ...expected, ...limit };
   return { task, inputs: spec.inputs };
 };
 

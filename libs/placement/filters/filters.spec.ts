@@ -541,6 +541,52 @@ describe('software', () => {
   });
 });
 
+describe('containers', () => {
+  const image: Partial<JobSpec> = { task: { command: ['tool'], env: {}, image: 'quay.io/lab/tool:1' } };
+  const podman: Partial<Inventory> = { container: { engine: 'podman', version: '4.3.1' } };
+
+  it('a job with an image goes only where an engine is usable; others go anywhere', () => {
+    expect(reasons({ spec: image })).toEqual(['software.container!']);
+    expect(reasons({ spec: image, inventory: podman })).toEqual([]);
+    expect(reasons({ inventory: podman })).toEqual([]);
+    const world = new World();
+    world.node('a');
+    world.node('b', { inventory: podman });
+    const { decision } = world.plan(image);
+    expect(decision).toMatchObject({ outcome: 'placed', winner: 'b' });
+    expect(decision.filtered).toEqual([
+      { reason: 'software.container', side: 'job', never: true, nodes: 1, also: 0, asked: 'docker or podman' },
+    ]);
+  });
+
+  it('a constraint may ask for an engine, and no label passes for one', () => {
+    const asks = { ...image, constraints: ['node.container = podman'] };
+    expect(reasons({ spec: asks, inventory: podman })).toEqual([]);
+    expect(reasons({ spec: asks, inventory: { container: { engine: 'docker', version: '28' } } })).toEqual([
+      'constraint!',
+    ]);
+    expect(reasons({ spec: asks, inventory: { labels: { 'node.container': 'podman' } } })).toEqual([
+      'software.container!',
+      'constraint!',
+    ]);
+    expect(reasons({ spec: { constraints: ['!node.container'] } })).toEqual([]);
+  });
+
+  it('where none has an engine, running without the image is the smallest change, if there is a program', () => {
+    const world = new World();
+    world.node('a');
+    expect(smallestChange(world.request(image), world.cluster, { time: second(0) })).toMatchObject({
+      changes: [{ requirement: 'task.image', from: 'quay.io/lab/tool:1', to: 'not asked for' }],
+    });
+    const own = world.request({ task: { ...image.task!, command: [] } });
+    expect(smallestChange(own, world.cluster, { time: second(0) })).toMatchObject({
+      kind: 'others',
+      reasons: [{ side: 'job', description: 'no container engine' }],
+    });
+    expect(neverReasons(own, world.cluster, second(0) as never)).toMatchObject([{ reason: 'no container engine' }]);
+  });
+});
+
 describe('architecture and labels', () => {
   it.each<[string, string[], string[]]>([
     ['x64', ['x64', 'arm64'], []],

@@ -230,6 +230,13 @@ export const REASONS = {
     'this part of the job belongs to another node',
     'each node has a part of its own',
   ),
+  'software.container': define(
+    'job',
+    INVENTORY,
+    'text',
+    'no container engine',
+    'an engine is usable there and its owner lends it',
+  ),
   'software.application': define(
     'job',
     INVENTORY,

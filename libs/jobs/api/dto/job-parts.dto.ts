@@ -16,7 +16,7 @@ import {
 } from '#platform/validation';
 import type { Measure } from '#platform/validation';
 import { constraint, versionRange } from '../placement-syntax.js';
-import { environment, inputSource, insidePath, MAX_ARGUMENT, overOne, sha256 } from '../rules.js';
+import { environment, imageReference, inputSource, insidePath, MAX_ARGUMENT, overOne, sha256 } from '../rules.js';
 
 /* The parts of a job file, as it is sent: sizes and durations as text or number, what has a default may be absent. */
 
@@ -79,8 +79,12 @@ export class PreferenceDto {
 const argument = text({ min: 0, max: MAX_ARGUMENT });
 
 export class TaskDto {
-  @Required(list(argument, { min: 1 }), (value) => (Array.isArray(value) && value[0] === '' ? EMPTY_PROGRAM : []))
-  command!: readonly string[];
+  /** May be absent or empty where an image has a program of its own; see `programOrImage`. */
+  @Optional(list(argument), (value) => (Array.isArray(value) && value[0] === '' ? EMPTY_PROGRAM : []))
+  command?: readonly string[];
+
+  @Optional(imageReference)
+  image?: string;
 
   @Optional(environment)
   env?: Readonly<Record<string, string>>;
