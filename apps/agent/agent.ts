@@ -8,10 +8,12 @@ import type { Logger } from 'pino';
 import { Refused } from './client/faults.js';
 import { Http } from './client/http.js';
 import { aborted, backoff, wait, within } from './client/wait.js';
+import { Containers } from './containers/containers.js';
 import { lockData } from './data-lock.js';
 import { enrol } from './enrolment/enrol.js';
 import { failure } from './executions/ending.js';
 import { findEnforcer } from './executions/enforcement.js';
+import type { Enforcement } from './executions/limits.js';
 import { Executions } from './executions/executions.js';
 import { Heartbeat } from './heartbeat.js';
 import type { InputFetcher } from './inputs/fetch-inputs.js';
@@ -25,6 +27,7 @@ import type { AgentOptions } from './options.js';
 import { Publisher } from './outputs/publish.js';
 import { ReportQueue } from './reports/report-queue.js';
 import { chooseTaskUser } from './runner/task-user.js';
+import type { TaskUser } from './runner/task-user.js';
 
 export type { AgentOptions } from './options.js';
 
@@ -129,7 +132,13 @@ class Agent {
     const { clock, timers, random } = ports;
     const enforcer = await findEnforcer(options.limits ?? {}, timers, log);
     const overrides = overridesOf(options, enforcer.enforcement);
-    const detect = (quick: boolean) => detectInventory(data, overrides, options.probes ?? {}, quick);
+    const taskUser = await chooseTaskUser(options.taskUser, data, log);
+    const containers = containersOf(options, taskUser, enforcer.enforcement, log);
+    const detect = async (quick: boolean) => {
+      const found = detectInventory(data, overrides, options.probes ?? {}, quick);
+      const [inventory, container] = await Promise.all([found, containers.look(quick)]);
+      return { ...inventory, ...(container && { container }) };
+    };
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
     const { nodeId, heartbeatInterval } = await enrol(enrolment, http, timers, random, log, signal);
@@ -144,9 +153,8 @@ class Agent {
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
-    const taskUser = await chooseTaskUser(options.taskUser, data, log);
-    const { grace = 5_000, logLimit = 64 * MIB } = options;
-    const host = { ...shared, ...enforcer, taskUser, clock, timers, random, log, grace, logLimit };
+    const { grace = 5_000, lanes = {}, logLimit = 64 * MIB } = options;
+    const host = { ...shared, ...enforcer, containers, taskUser, clock, timers, random, log, lanes, grace, logLimit };
     const executions = new Executions(host, inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);
@@ -234,6 +242,21 @@ class Agent {
     }
   }
 }
+
+const containersOf = (
+  { data, containers = {} }: AgentOptions,
+  taskUser: TaskUser | undefined,
+  enforcement: Enforcement,
+  log: Logger,
+): Containers => {
+  const user = taskUser ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  return new Containers(containers, {
+    data,
+    user: { uid: user.uid, gid: user.gid },
+    limited: enforcement !== 'none',
+    log,
+  });
+};
 
 /** Jobs with inputs by plain http are only for nodes with this label. */
 const HTTP_LABEL = 'http-inputs';

@@ -21,7 +21,8 @@ let agents: ChildProcess[];
 const begin = async (...more: string[]): Promise<ChildProcess> => {
   const args = ['dist/apps/agent/main.js', '--url', plane.url, '--data', data, '--name', 'lab-1', ...more];
   const config = join(data, 'agent.json');
-  const settings = { cpu: 4, memory: '8GiB', applications: [], packages: [], gpus: [], probes: { python: false } };
+  const found = { cpu: 4, memory: '8GiB', applications: [], packages: [], gpus: [], containers: { engine: 'none' } };
+  const settings = { ...found, probes: { python: false } };
   await writeFile(config, JSON.stringify({ ...settings, grace: '300ms', drain: '0s' }));
   const agent = spawn(process.execPath, [...args, '--config', config], {
     env: { PATH: process.env['PATH'], ESCALON_TOKEN: 'let-me-in' },

@@ -10,6 +10,8 @@ export { isTerminal } from './client/wait.js';
 export { currentVersion, EVENT_TYPES, isEventType } from './events/registry.js';
 export type { EventType } from './events/registry.js';
 export { NewerEventVersion, upcast, upcastRecorded } from './events/upcast.js';
+export { imageText, parseImageReference } from './image-reference.js';
+export type { ImageReference } from './image-reference.js';
 export { isProblemCode, problemDocs, PROBLEMS, problemType, toProblem } from './problems.js';
 export type { Problem, ProblemCode, ProblemExtras, ProblemItem, ProblemKind } from './problems.js';
 export { problemsPage } from './problems-page.js';

@@ -13,7 +13,7 @@ import type { Lines } from './line.js';
 import type { PlacementRequest } from './request.js';
 
 /** Changes whenever the same state and request may give another node than before. */
-export const ALGORITHM = 'placement/7';
+export const ALGORITHM = 'placement/8';
 
 /** How many of the ranked nodes a decision records. */
 export const RANKING_KEPT = 5;

@@ -34,6 +34,8 @@ export interface PreferenceDemand {
 export interface Demand extends BudgetDemand {
   readonly application: SoftwareDemand | undefined;
   readonly packages: readonly SoftwareDemand[];
+  /** Whether it runs in a container. */
+  readonly container: boolean;
   readonly architectures: ReadonlySet<string>;
   readonly constraints: readonly ConstraintDemand[];
   readonly preferences: readonly PreferenceDemand[];
@@ -54,6 +56,7 @@ const read = (spec: JobSpec): Demand => ({
   ...budgetDemandOf(spec),
   application: spec.application && softwareDemand(spec.application),
   packages: spec.packages.map(softwareDemand),
+  container: spec.task.image !== undefined,
   architectures: new Set(spec.architecture.map(foldArchitecture)),
   constraints: spec.constraints.map(constraintDemand),
   preferences: spec.preferences.flatMap(preferenceDemand),

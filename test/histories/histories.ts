@@ -9,6 +9,7 @@ import {
   aFailure,
   aJobSpec,
   anEnrollment,
+  anInventory,
   aPlacement,
   aReport,
   aReservation,
@@ -56,6 +57,12 @@ const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
     aReport(1, 8, { type: 'progress', fraction: 0.5, message: 'half of the numbers' }),
     aReport(1, 11, { type: 'publish' }),
     aSuccess(1, 12),
+  ],
+  'job-in-a-container': [
+    aSubmission({ spec: aJobSpec({ task: { command: [], env: {}, image: 'quay.io/lab/tool:1.2' } }) }),
+    aPlacement(1, 1),
+    aReport(1, 3, { type: 'prepare' }),
+    aFailure(1, 10, { class: 'input', code: 'image-unavailable', message: 'the image cannot be had', exitCode: 125 }),
   ],
   'job-expired-then-completed-elsewhere': [
     aSubmission(),
@@ -237,6 +244,15 @@ const JOBS: Readonly<Record<string, readonly JobCommand[]>> = {
 };
 
 const NODES: Readonly<Record<string, readonly NodeCommand[]>> = {
+  'node-gains-a-container-engine': [
+    anEnrollment(),
+    {
+      type: 'ChangeInventory',
+      inventory: anInventory({ container: { engine: 'podman', version: '4.3.1' } }),
+      at: second(1),
+    },
+    { type: 'ChangeInventory', inventory: anInventory(), at: second(2) },
+  ],
   'node-reserves-and-releases': [
     anEnrollment(),
     { type: 'ChangePolicy', policy: { maxShare: { demo: 0.5 }, price: { cpuHour: 0.02 } }, at: second(1) },

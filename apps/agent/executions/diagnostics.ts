@@ -14,6 +14,8 @@ export interface Diagnostics {
   /** Bytes on disk: the most that the task's folder took, and what the contract grants, if it asks for any. */
   readonly disk: number;
   readonly diskLimit?: number;
+  /** What a container was made of: the image's name in the job, its digest and its id. */
+  readonly image?: Readonly<Record<string, string>>;
 }
 
 export interface SeenOfRun {
@@ -22,9 +24,10 @@ export interface SeenOfRun {
   readonly stderr: readonly string[];
   readonly measured: Pick<Measured, 'maxMemory' | 'maxDisk'>;
   readonly contract: Pick<Contract, 'memory' | 'disk'>;
+  readonly image?: Readonly<Record<string, string>> | undefined;
 }
 
-export const diagnosticsOf = ({ exit, stdout, stderr, measured, contract }: SeenOfRun): Diagnostics => {
+export const diagnosticsOf = ({ exit, stdout, stderr, measured, contract, image }: SeenOfRun): Diagnostics => {
   const signal = exit && signalName(exit.code);
   const said = plainLines(stdout);
   return {
@@ -35,6 +38,7 @@ export const diagnosticsOf = ({ exit, stdout, stderr, measured, contract }: Seen
     memoryLimit: contract.memory,
     disk: measured.maxDisk,
     ...(contract.disk > 0 && { diskLimit: contract.disk }),
+    ...(image && { image }),
   };
 };
 

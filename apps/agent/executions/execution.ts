@@ -12,13 +12,16 @@ import type { ProcessIdentity } from '../runner/process-identity.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
-import { failure, failureOf } from './ending.js';
+import type { Holder } from './admission.js';
+import { failure, failureOf, GONE } from './ending.js';
 import type { Ending, Failure } from './ending.js';
+import { expectedEnd } from './expected-end.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
 import { prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
-import { Run, timesOf } from './run.js';
+import { placeInputs } from './place-inputs.js';
+import { Run, timesOf, withTimes } from './run.js';
 import type { RunTimes } from './run.js';
 
 type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
@@ -32,7 +35,8 @@ type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
  * failure from wherever it is; `discard`, when the server no longer wants to hear of it, ends it without a report; `leave`
  * lets go of it with process and journal as they are, for a later agent.
  */
-export class Execution {
+export class Execution implements Holder {
+  readonly endsBy: Holder['endsBy'] = (now) => expectedEnd(this.entry, this.desired, this.stopsBy, now);
   readonly over: Promise<void>;
   /** Resolves when it no longer holds its contract on this machine: its result is on disk, or all is over without one. */
   readonly released: Promise<void>;
@@ -43,6 +47,7 @@ export class Execution {
   private readonly logs: TaskLogs;
   private run: Run | undefined;
   private stopFailure: Failure | undefined;
+  private stopsBy: number | undefined;
   private unsure = false;
   private recorded: string | undefined;
   private discarded = false;
@@ -94,6 +99,7 @@ export class Execution {
   stop(reason: Failure): void {
     if (this.entry.phase === 'finished') return;
     this.stopFailure ??= reason;
+    this.stopsBy ??= this.host.clock.now() + this.host.grace;
     this.interrupt.abort();
     this.runWanted.resolve(undefined);
     this.run?.stop(reason);
@@ -156,21 +162,26 @@ export class Execution {
     await this.runAll();
   }
 
-  /** Makes the folder and brings the inputs, as long as nobody says stop. */
+  /** Makes the folder and brings the image and the inputs, as long as nobody says stop. */
   private async prepare(): Promise<Failure | undefined> {
-    const { inputs } = this.assignment;
+    const { inputs, task } = this.assignment;
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      if (this.host.inputs.anyMissing(inputs)) void this.report('prepare');
-      const received = (bytes: number): void => this.meter.received(bytes);
-      const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
-      await Promise.race([placed, aborted(this.interrupt.signal)]);
+      if (await this.anythingMissing()) void this.report('prepare');
+      if (task.image !== undefined) await this.host.containers.fetch(task.image, this.interrupt.signal);
+      await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
-      return failureOf(error, 'fetching inputs');
+      return failureOf(error, 'fetching what it needs');
     }
+  }
+
+  private async anythingMissing(): Promise<boolean> {
+    const { inputs, task } = this.assignment;
+    if (this.host.inputs.anyMissing(inputs)) return true;
+    return task.image !== undefined && !(await this.host.containers.has(task.image));
   }
 
   /** Runs the task: once, or for one batch after another. */
@@ -212,8 +223,7 @@ export class Execution {
     if (!isAlive(identity) && !(await process.exitRecord())) {
       await process.kill();
       await process.dispose();
-      const reason = 'the agent restarted and the task is gone, leaving no exit status';
-      return this.finish(failure('infrastructure', 'agent-restarted', reason));
+      return this.finish(GONE);
     }
     this.host.log.info({ executionId: this.id, pid: identity.pid }, 'task taken back');
     this.unsure = true;
@@ -223,7 +233,10 @@ export class Execution {
   }
 
   private adopt(identity: ProcessIdentity): TaskProcess {
-    return TaskProcess.adopt(identity, this.folder, this.host.timers, this.host.groups?.of(this.id));
+    const { timers, groups, containers } = this.host;
+    return this.assignment.task.image === undefined
+      ? TaskProcess.adopt(identity, this.folder, timers, groups?.of(this.id))
+      : TaskProcess.adopt(identity, this.folder, timers, undefined, containers.containerOf(this.id));
   }
 
   /** Whether another batch follows. */
@@ -240,8 +253,7 @@ export class Execution {
     else this.passOn();
     const result = await Promise.race([ended, this.whenLeft()]);
     this.run = undefined;
-    if (!result) return false;
-    return this.processEnded(result.ending, result.endedAt);
+    return result ? this.processEnded(result.ending, result.endedAt) : false;
   }
 
   /** Journals what was done before anything follows: another batch (true), or the publishing. */
@@ -263,8 +275,7 @@ export class Execution {
   }
 
   private saveTimes(times: RunTimes): Promise<void> {
-    const { pausedSince: _, ...rest } = this.entry;
-    this.entry = { ...rest, ...times };
+    this.entry = withTimes(this.entry, times);
     const failed = (error: unknown): void =>
       this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'a pause could not be recorded');
     return this.host.journal.save(this.entry).catch(failed);

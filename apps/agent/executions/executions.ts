@@ -16,7 +16,12 @@ const REMEMBERED = 10_000;
 const STOP_LIMIT = 10_000;
 /** What has its inputs in its folder and may still read them. */
 const HAS_INPUTS: ReadonlySet<JournalEntry['phase']> = new Set(['starting', 'running', 'between']);
+/** What may have a process, or a container. */
+const MAY_RUN: ReadonlySet<JournalEntry['phase']> = new Set(['starting', 'running']);
 const STOPPING = 'the agent is stopping';
+
+const idsOf = (entries: readonly JournalEntry[], phases: ReadonlySet<JournalEntry['phase']>): ReadonlySet<string> =>
+  new Set(entries.filter(({ phase }) => phases.has(phase)).map(({ assignment }) => assignment.executionId));
 
 /**
  * Makes the machine agree with the server's list: begins what is new as soon as there is room for it, declines what has none
@@ -35,7 +40,7 @@ export class Executions {
     private readonly host: ExecutionHost,
     inventory: Inventory,
   ) {
-    this.admission = new Admission(inventory, host.clock, host.timers);
+    this.admission = new Admission(inventory, host.lanes, host);
   }
 
   /** Goes on with what an earlier agent left in the journal; processes and folders that nothing in it accounts for go. */
@@ -44,11 +49,12 @@ export class Executions {
     const entries = await this.host.journal.entries(unreadable);
     const known = new Set(entries.map(({ assignment }) => assignment.executionId));
     await removeOrphans(this.host, known);
+    await this.host.containers.removeOthers(idsOf(entries, MAY_RUN));
     for (const entry of entries) {
       const { executionId, inputs } = entry.assignment;
       if (HAS_INPUTS.has(entry.phase)) this.host.inputs.adopt(executionId, inputs);
       const execution = this.add(entry);
-      if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
+      if (entry.phase !== 'finished') this.admission.adopt(entry.assignment, execution);
     }
   }
 
@@ -75,11 +81,13 @@ export class Executions {
       else if (this.waiting.has(assignment.executionId)) this.keepWaiting(assignment);
       else if (!this.recent.has(assignment.executionId)) this.consider(assignment);
     }
+    if (this.waiting.size > 0) this.admission.outlookChanged();
     this.listed.resolve(undefined);
   }
 
   discard(executionId: string, reason: string): void {
     this.live.get(executionId)?.discard(reason);
+    this.admission.outlookChanged();
   }
 
   /** Takes nothing new: what waits is declined, and so is what is listed from now on. */
@@ -126,11 +134,11 @@ export class Executions {
     });
   }
 
-  private async begin(executionId: string, contract: Contract): Promise<void> {
+  private begin(executionId: string, contract: Contract): Execution | undefined {
     const assignment = this.waiting.get(executionId);
-    if (!assignment) return;
+    if (!assignment) return undefined;
     this.waiting.delete(executionId);
-    await this.add(newEntry(assignment, contract)).released;
+    return this.add(newEntry(assignment, contract));
   }
 
   private keepWaiting(assignment: Assignment): void {

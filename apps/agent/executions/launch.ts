@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chown, writeFile } from 'node:fs/promises';
 import type { Assignment } from '#contracts';
 import type { Batches } from '../batches/batches.js';
 import { searchPath, taskEnvironment } from '../runner/environment.js';
@@ -7,6 +7,7 @@ import { launchScript } from '../runner/launch-script.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import type { Launch } from '../runner/task-process.js';
 import { handOver } from '../runner/task-user.js';
+import { containerLaunch } from './container-launch.js';
 import type { ExecutionHost } from './host.js';
 import { limitsOf } from './limits.js';
 
@@ -20,6 +21,8 @@ export const prepareLaunch = async (
   folder: TaskFolder,
   batches?: Batches,
 ): Promise<Launch> => {
+  const { image } = assignment.task;
+  if (image !== undefined) return containerLaunch(host, assignment, folder, batches);
   const environment = taskEnvironment(assignment, folder, batches);
   const [name = '', ...rest] = assignment.task.command;
   const program = await programOf(name, folder.work, environment['PATH'] ?? searchPath());
@@ -28,7 +31,11 @@ export const prepareLaunch = async (
   const { memory, cpu } = assignment.contract;
   await group?.create({ memory, cpu, processes: host.processLimit, hardCpu: host.hardCpu });
   await writeFile(folder.launch, launchScript(environment), { mode: 0o600 });
-  if (host.taskUser) await handOver(folder, host.taskUser);
+  if (host.taskUser) {
+    await handOver(folder, host.taskUser);
+    await chown(folder.launch, host.taskUser.uid, host.taskUser.gid);
+  }
   const becomes = [...(host.taskUser?.prefix ?? []), '/bin/sh', folder.launch];
-  return { command: [...becomes, program, ...rest], folder, largestFile: disk, group, logLimit: host.logLimit };
+  const command = [...becomes, program, ...rest];
+  return { command, folder, largestFile: disk, group, container: undefined, logLimit: host.logLimit };
 };

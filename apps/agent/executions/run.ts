@@ -4,6 +4,8 @@ import type { Millis } from '#kernel';
 import type { GroupUsage } from '../cgroup/control-group.js';
 import { progressOf } from '../batches/batches.js';
 import type { Batches } from '../batches/batches.js';
+import type { ContainerState } from '../containers/container.js';
+import { containerFailure } from '../containers/outcome.js';
 import type { JournalEntry } from '../journal/entry.js';
 import { ProgressReporter } from '../logs/progress-reporter.js';
 import type { ProgressTick } from '../logs/progress-lines.js';
@@ -43,6 +45,12 @@ export const timesOf = ({ startedAt, pausedFor, pausedSince }: JournalEntry, now
   startedAt: startedAt ?? now,
   pausedFor,
   ...(pausedSince !== undefined && { pausedSince }),
+});
+
+/** The entry with these times in place of its own. */
+export const withTimes = ({ pausedSince: _, ...entry }: JournalEntry, times: RunTimes): JournalEntry => ({
+  ...entry,
+  ...times,
 });
 
 /** What there is to watch. */
@@ -228,13 +236,29 @@ export class Run {
     const counted = process.counted();
     meter.sawMemory(counted?.peakMemory ?? 0);
     const seen = { exit, stdout: stdout ?? [], stderr: stderr ?? [], measured: meter.measured() };
-    const failed = this.stopFailure ?? this.killedByKernel(exit, counted) ?? (await this.failureOf(exit, seen.stderr));
+    const state = await process.containerState();
+    const failed =
+      this.stopFailure ??
+      this.killedByKernel(exit, counted) ??
+      this.failureOfContainer(exit, state, seen.stderr) ??
+      (await this.failureOf(exit, seen.stderr));
     return {
       ...(exit && { exitCode: exit.code }),
-      cpuSeconds: Math.max(exit?.cpuSeconds ?? 0, counted?.cpuSeconds ?? 0),
+      // What the supervisor counts of a container is the engine's program.
+      cpuSeconds: Math.max(state ? 0 : (exit?.cpuSeconds ?? 0), counted?.cpuSeconds ?? 0),
       ...(failed && { failure: failed }),
-      diagnostics: diagnosticsOf({ ...seen, contract: assignment.contract }),
+      diagnostics: diagnosticsOf({ ...seen, contract: assignment.contract, image: state?.image }),
     };
+  }
+
+  private failureOfContainer(
+    exit: ExitRecord | undefined,
+    state: ContainerState | undefined,
+    stderrTail: readonly string[],
+  ): Failure | undefined {
+    const { task, contract } = this.of.assignment;
+    if (task.image === undefined) return undefined;
+    return containerFailure({ exit, state, stderrTail, program: task.command[0], memory: contract.memory });
   }
 
   private async failureOf(exit: ExitRecord | undefined, stderrTail: readonly string[]): Promise<Failure | undefined> {

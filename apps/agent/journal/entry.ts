@@ -16,8 +16,11 @@ type Phase = 'admitted' | 'starting' | 'running' | 'between' | 'ended' | 'finish
 
 /** All that a restarted agent needs to go on with one execution. */
 export interface JournalEntry {
-  /** 2 for a task that is run for one batch after another, which an agent that knows only 1 must not take up. */
-  readonly version: 1 | 2;
+  /**
+   * 2 for a task that is run for one batch after another, 3 for one in a container: what an agent that knows only less must not
+   * take up.
+   */
+  readonly version: 1 | 2 | 3;
   /** Its contract is the one granted on this machine. */
   readonly assignment: Assignment;
   /** The one granted is smaller than the one reserved: the confirmation says so. */
@@ -41,7 +44,7 @@ export interface JournalEntry {
 export const newEntry = (assignment: Assignment, granted: Contract = assignment.contract): JournalEntry => {
   const batches = batchesOf(assignment, granted);
   return {
-    version: batches ? 2 : 1,
+    version: assignment.task.image !== undefined ? 3 : batches ? 2 : 1,
     assignment: { ...assignment, contract: granted },
     ...(granted.batchSize !== assignment.contract.batchSize && { reduced: true }),
     phase: 'admitted',

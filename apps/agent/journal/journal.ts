@@ -71,7 +71,7 @@ export class Journal {
 }
 
 /** A later agent may write another shape; an older one must not act on it. */
-const VERSIONS: readonly unknown[] = [1, 2];
+const VERSIONS: readonly unknown[] = [1, 2, 3];
 
 const parseEntry = (text: string): JournalEntry | undefined => {
   try {

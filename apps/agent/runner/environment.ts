@@ -18,14 +18,23 @@ export const taskEnvironment = (
   assignment: Assignment,
   folder: TaskFolder,
   batches?: Batches,
+): Record<string, string> => ({
+  PATH: searchPath(),
+  LANG: process.env['LANG'] ?? 'C.UTF-8',
+  ...containerEnvironment(assignment, folder, batches),
+});
+
+/** What is added to the environment of an image, which has a search path and a language of its own. */
+export const containerEnvironment = (
+  assignment: Assignment,
+  folder: TaskFolder,
+  batches?: Batches,
 ): Record<string, string> => {
   const { contract, task } = assignment;
   const gpus = contract.gpus.map(({ id }) => id).join(',');
   return {
-    PATH: searchPath(),
     HOME: folder.home,
     TMPDIR: folder.temporary,
-    LANG: process.env['LANG'] ?? 'C.UTF-8',
     ...task.env,
     CUDA_VISIBLE_DEVICES: gpus,
     ESCALON_JOB_ID: assignment.jobId,

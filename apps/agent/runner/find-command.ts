@@ -3,13 +3,13 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ExecutionFault, failure } from '../executions/ending.js';
 
-type FoundCommand =
+export type FoundCommand =
   | { readonly kind: 'found'; readonly path: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'not-executable'; readonly path: string };
 
 /** Where a command's program is, by the rules of a shell: a name with `/` is a path from `folder`, else `path` is searched. */
-const findCommand = async (name: string, folder: string, path: string): Promise<FoundCommand> => {
+export const findCommand = async (name: string, folder: string, path: string): Promise<FoundCommand> => {
   const places = name.includes('/')
     ? [isAbsolute(name) ? name : resolve(folder, name)]
     : path.split(delimiter).map((place) => join(isAbsolute(place) ? place : resolve(folder, place), name));

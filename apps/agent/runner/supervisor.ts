@@ -14,7 +14,9 @@ import { MARKED_VARIABLE } from './task-mark.js';
  * Where there is a control group the task enters it before anything of it runs; the supervisor stays outside, so that it can
  * tell of a task whose whole group was ended.
  *
- * Arguments: the exit file, the mark in KiB, the largest file in blocks of 512 bytes or nothing, the file that lets into
+ * The program that runs a container gets no mark: it hands all it has down to what outlives the task.
+ *
+ * Arguments: the exit file, the mark in KiB or nothing, the largest file in blocks of 512 bytes or nothing, the file that lets into
  * the group or nothing, the files for standard output and error, the keeper's script and its four sizes, then the command.
  */
 export const SUPERVISOR = `trap : HUP INT QUIT TERM
@@ -36,7 +38,7 @@ keep "$out" "$7" "$8" "$9" "\${10}" "\${11}" <&5 &
 keep "$err" "$7" "$8" "$9" "\${10}" "\${11}" <&6 &
 exec 5<&- 6<&-
 shift 11
-ulimit -m "$mark" 2>/dev/null
+[ -z "$mark" ] || ulimit -m "$mark" 2>/dev/null
 (
   [ -z "$group" ] || echo 0 > "$group" || exit 125
   ulimit -S -c 0 2>/dev/null

@@ -5,6 +5,8 @@ import { readFile } from 'node:fs/promises';
 import type { Timers } from '#kernel';
 import type { ControlGroup, GroupUsage } from '../cgroup/control-group.js';
 import { wait, within } from '../client/wait.js';
+import type { Container, ContainerState } from '../containers/container.js';
+import { ContainerMembers } from '../containers/members.js';
 import { keeperSizes, LOG_KEEPER } from './log-keeper.js';
 import { identityOf, isAlive, isReused } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
@@ -32,6 +34,8 @@ export interface Launch {
   readonly largestFile: number | undefined;
   /** The control group that the task enters. */
   readonly group: ControlGroup | undefined;
+  /** What the command runs to its end, if it is an engine's. */
+  readonly container: Container | undefined;
   /** Bytes of each output stream kept on disk at most. */
   readonly logLimit: number;
 }
@@ -45,10 +49,14 @@ const LIMIT_BLOCK = 512;
  * A task's processes: a supervisor that leads a process group of its own, and everything that came from it but the keepers of
  * its log, which end by themselves. It lives as long as its supervisor, whether or not an agent looks on; `exited`
  * resolves when that one is gone.
+ *
+ * Of a task in a container the supervisor runs the engine's program, which is none of the task's processes: those are below the
+ * container's first one, wherever the engine keeps them. Stopping, freezing and counting go by them alike.
  */
 export class TaskProcess {
   private readonly isMarked: (process: ProcessInfo) => boolean;
   private readonly mark: number;
+  private readonly inside: ContainerMembers | undefined;
   private ending = false;
 
   private constructor(
@@ -57,21 +65,23 @@ export class TaskProcess {
     private readonly folder: TaskFolder,
     private readonly timers: Timers,
     private readonly group: ControlGroup | undefined,
+    private readonly container: Container | undefined,
   ) {
     this.isMarked = marksOf(folder);
     this.mark = limitMark(folder);
+    this.inside = container && new ContainerMembers(folder, identity.pid);
   }
 
   /** Starts a command in the task's folder, output going to its files. `begun` is called at the first moment. */
   static async start(
-    { command, folder, largestFile, group, logLimit }: Launch,
+    { command, folder, largestFile, group, container, logLimit }: Launch,
     timers: Timers,
     begun: (pid: number) => void,
   ): Promise<TaskProcess> {
     const trouble = openSync(folder.trouble, 'a', 0o600);
     try {
       const blocks = largestFile === undefined ? '' : String(Math.ceil(largestFile / LIMIT_BLOCK));
-      const limits = [String(limitMark(folder)), blocks, group?.door ?? ''];
+      const limits = [container ? '' : String(limitMark(folder)), blocks, group?.door ?? ''];
       const logs = [folder.stdout, folder.stderr, LOG_KEEPER, ...keeperSizes(logLimit)];
       const args = [folder.exit, ...limits, ...logs, ...command];
       const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'escalon-task', ...args], {
@@ -86,18 +96,24 @@ export class TaskProcess {
       await once(child, 'spawn');
       const exited = once(child, 'exit').then(() => undefined);
       child.unref();
-      return new TaskProcess(identity, exited, folder, timers, group);
+      return new TaskProcess(identity, exited, folder, timers, group, container);
     } finally {
       closeSync(trouble);
     }
   }
 
   /** Takes back a process that an earlier agent started. Its parent is gone, so its end has to be looked for. */
-  static adopt(identity: ProcessIdentity, folder: TaskFolder, timers: Timers, group?: ControlGroup): TaskProcess {
+  static adopt(
+    identity: ProcessIdentity,
+    folder: TaskFolder,
+    timers: Timers,
+    group?: ControlGroup,
+    container?: Container,
+  ): TaskProcess {
     const gone = async (): Promise<void> => {
       while (isAlive(identity)) await wait(timers, ADOPTED_POLL);
     };
-    return new TaskProcess(identity, gone(), folder, timers, group);
+    return new TaskProcess(identity, gone(), folder, timers, group, container);
   }
 
   /** The process that carries the task's mark and leads its group, if one is running: what a crash left unrecorded. */
@@ -123,7 +139,7 @@ export class TaskProcess {
 
   /** Those of the table that belong to the task, by what `mark` says of each. */
   membersIn(table: readonly ProcessInfo[], mark: (process: ProcessInfo) => number | undefined): ProcessInfo[] {
-    return this.treeIn(table, (each) => mark(each) === this.mark);
+    return this.inside?.in(table) ?? this.treeIn(table, (each) => mark(each) === this.mark);
   }
 
   /**
@@ -134,7 +150,8 @@ export class TaskProcess {
   async pause(): Promise<void> {
     if (this.isEnding()) return;
     if (this.group) return this.group.freeze();
-    this.signalGroup('SIGSTOP');
+    if (this.inside) await this.hasBegun(this.inside);
+    else this.signalGroup('SIGSTOP');
     const told = new Set<number>();
     const stands = (each: ProcessInfo): boolean => isStopped(each) || (each.state === 'D' && told.has(each.pid));
     for (let round = 0; round < STOP_ROUNDS && !this.isEnding(); round += 1) {
@@ -156,7 +173,8 @@ export class TaskProcess {
   /** Asks every process to end, then makes it: SIGTERM, `grace` milliseconds, SIGKILL. Resolves when all are gone. */
   async end(grace: number): Promise<void> {
     this.ending = true;
-    const members = this.members();
+    const members = this.inside?.withoutFirst(this.members()) ?? this.members();
+    if (this.inside && members.length === 0) return this.kill();
     for (const signal of ['SIGTERM', 'SIGCONT'] as const) for (const { pid } of members) send(pid, signal);
     await this.group?.thaw();
     const late = new AbortController();
@@ -172,6 +190,7 @@ export class TaskProcess {
    */
   async kill(): Promise<void> {
     this.ending = true;
+    if (this.container) return this.killContainer(this.container);
     await this.group?.kill();
     await this.killAll(() => this.members().filter(({ pid }) => pid !== this.identity.pid));
     this.signalGroup('SIGCONT');
@@ -190,9 +209,40 @@ export class TaskProcess {
     return this.group?.usage();
   }
 
-  /** Puts the control group away, once all is over. */
+  /** How its container stands, for as long as it is not put away; undefined for a task without one. */
+  async containerState(): Promise<ContainerState | undefined> {
+    return this.container?.state();
+  }
+
+  /** Puts the control group or the container away, once all is over. */
   async dispose(): Promise<void> {
     await this.group?.remove();
+    await this.container?.remove();
+  }
+
+  /**
+   * Kills what is in the container until its engine's program has ended, which then says how it did. As long as that one lives it may
+   * be about to start the container. When it does not end, all of it goes by force.
+   */
+  private async killContainer(container: Container): Promise<void> {
+    let over = false;
+    const gone = this.exited.then(() => (over = true));
+    const patience = within(this.timers, LAST_WORDS, gone);
+    void patience.then(() => (over = true));
+    while (!over) {
+      for (const { pid } of this.members()) send(pid, 'SIGKILL');
+      await wait(this.timers, 20);
+    }
+    if (await patience) return this.killAll(() => this.members());
+    this.signalGroup('SIGKILL');
+    await container.remove();
+    await this.killAll(() => this.members());
+  }
+
+  /** What is not there yet cannot be stopped where it stands: waits for the program, which comes after the container's init. */
+  private async hasBegun(inside: ContainerMembers): Promise<void> {
+    const isThere = (): boolean => inside.withoutFirst(this.members()).length > 0;
+    while (!this.isEnding() && !isThere() && !existsSync(this.folder.exit)) await wait(this.timers, 20);
   }
 
   private async killAll(left: () => readonly ProcessInfo[]): Promise<void> {
@@ -214,7 +264,8 @@ export class TaskProcess {
   }
 
   private members(): ProcessInfo[] {
-    const tree = this.treeIn(processTable(), this.isMarked);
+    const table = processTable();
+    const tree = this.inside?.in(table) ?? this.treeIn(table, this.isMarked);
     return tree.filter((each) => !isOver(each) && each.pid !== process.pid);
   }
 

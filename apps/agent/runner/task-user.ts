@@ -75,9 +75,9 @@ export const chooseTaskUser = async (
  * Makes a task's files the user's. The folder around them stays the agent's, so that none of them can be put in another's
  * place: not the logs, not the file that tells how the task ended.
  */
-export const handOver = async (folder: TaskFolder, { uid, gid }: TaskUser): Promise<void> => {
+export const handOver = async (folder: TaskFolder, { uid, gid }: Pick<TaskUser, 'uid' | 'gid'>): Promise<void> => {
   await chmod(folder.root, 0o711);
   await writeFile(folder.progress, '', { flag: 'a', mode: 0o600 });
-  for (const file of [folder.progress, folder.launch]) await chown(file, uid, gid);
+  await chown(folder.progress, uid, gid);
   await run('chown', ['-hR', `${uid}:${gid}`, folder.work, folder.home, folder.temporary]);
 };

@@ -32,6 +32,7 @@ export class AgentWorld {
       token: 'let-me-in',
       inventory: { cpu: 4, memory: 8 * GIB, disk: 10 * GIB, ioSlots: 4, applications: [], packages: [], gpus: [] },
       probes: { python: false },
+      containers: { engine: 'none' },
       grace: 300,
       ...more,
     });

@@ -49,7 +49,8 @@ const SHOWN_FIRST = ['id', 'name', 'state', 'reason', 'project', 'account', 'nod
 export const showJob = async (id: string, { client, io, output }: Session<object>): Promise<void> => {
   const { spec, lastFailure, ...job } = await client.getJob(id);
   const labels = job.labels as object | undefined;
-  const shown = { ...job, labels: Object.keys(labels ?? {}).length > 0 ? labels : undefined };
+  const { image } = (spec as { readonly task?: { readonly image?: string } } | undefined)?.task ?? {};
+  const shown = { ...job, labels: Object.keys(labels ?? {}).length > 0 ? labels : undefined, image };
   const all = { ...job, lastFailure, spec };
   writeOne(io.out, output, all, () => viewFields(shown, SHOWN_FIRST) + failedTry(lastFailure));
 };

@@ -46,7 +46,7 @@ export const nodesTable = (nodes: readonly NodeView[]): string => {
 
 export const nodeFields = (node: NodeView): string => {
   const { capacity, inventory, cordoned, draining, setAside, pool, latency, cachedInputs = 0 } = detailsOf(node);
-  const { applications, packages, os, architecture, gpus } = inventory;
+  const { applications, packages, os, architecture, gpus, container } = inventory;
   return renderFields([
     ['node', node.id],
     ['state', cell(node.state)],
@@ -63,6 +63,7 @@ export const nodeFields = (node: NodeView): string => {
     ['gpus', gpus.map(({ id, model }) => `${id} ${model}`).join(', ') || undefined],
     ['caches', cachedInputs > 0 ? `${cachedInputs} inputs of 1 MiB and more` : undefined],
     ['holds', node.executions === 1 ? '1 execution' : `${cell(node.executions)} executions`],
+    ['containers', container ? `${container.engine} ${container.version}` : 'none'],
     ['applications', applications.map(({ name, version }) => `${name} ${version}`).join(', ')],
     ['packages', `${packages.length} (--output json lists them)`],
     ['maintenance', maintenanceText(node.policy)],

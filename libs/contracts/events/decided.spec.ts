@@ -52,6 +52,7 @@ const pathsOf = (paths: Readonly<Record<string, readonly JobCommand[]>>): Decide
 const { running, completed } = JOB_PATHS;
 const drained = { cause: 'node-drained', reason: 'drained' } as const;
 const extra: readonly (readonly JobCommand[])[] = [
+  [aSubmission({ spec: aJobSpec({ task: { command: [], env: {}, image: 'quay.io/lab/tool:1' } }) })],
   [aSubmission(), { type: 'ChangePriority', priority: 80, at: second(1) }],
   [
     ...JOB_PATHS.blocked,
@@ -100,6 +101,11 @@ const onNodes: readonly JobCommand[] = [
 const node: readonly NodeCommand[] = [
   anEnrollment({ policy: aPolicy({ maxDuration: 3600 }) }),
   { type: 'ChangeInventory', inventory: anInventory({ cpu: 3 }), at: second(1) },
+  {
+    type: 'ChangeInventory',
+    inventory: anInventory({ container: { engine: 'podman', version: '4.3.1' } }),
+    at: second(1),
+  },
   { type: 'ChangePolicy', policy: aPolicy({ maxShare: { demo: 0.5 } }), at: second(2) },
   { type: 'MarkOnline', at: second(3) },
   aReservation(),

@@ -201,6 +201,24 @@ describe('a job file that is right', () => {
   });
 });
 
+describe('a task in a container', () => {
+  it('names its image, and runs that one’s own program unless it names another', () => {
+    expect(spec({ ...minimal, task: { image: 'quay.io/lab/tool:1.2' } }).task).toStrictEqual({
+      command: [],
+      env: {},
+      image: 'quay.io/lab/tool:1.2',
+    });
+    const both = { command: ['tool', '-x'], env: { A: 'b' }, image: `ghcr.io/lab/tool@sha256:${'0'.repeat(64)}` };
+    expect(spec({ ...minimal, task: both }).task).toStrictEqual(both);
+    expect(spec(minimal).task).not.toHaveProperty('image');
+  });
+
+  it('tells what is wrong with an image', () =>
+    expect(message({ ...minimal, task: { image: 'busybox' } })).toMatch(
+      /names neither a tag nor a digest, as name:1.2/,
+    ));
+});
+
 describe('E-01 warnings name each field that is ignored', () => {
   it.each([
     [{ type: 'ops', count: 3 }, /^\/count is ignored/],
@@ -251,6 +269,14 @@ describe('a job file that is wrong', () => {
     ['a list', [minimal], [' WRONG_TYPE']],
     ['an empty file', {}, ['/name REQUIRED', '/project REQUIRED', '/task REQUIRED']],
     ['no command', { ...minimal, task: {} }, ['/task/command REQUIRED']],
+    ['no command', { ...minimal, task: { env: {} } }, ['/task/command REQUIRED']],
+    ['an image without a tag', { ...minimal, task: { image: 'busybox' } }, ['/task/image MALFORMED']],
+    ['an image that is an option', { ...minimal, task: { image: '--privileged' } }, ['/task/image MALFORMED']],
+    [
+      'an image that is no text',
+      { ...minimal, task: { image: 5, command: [''] } },
+      ['/task/command/0 OUT_OF_RANGE', '/task/image WRONG_TYPE'],
+    ],
     ['an empty command', { ...minimal, task: { command: [] } }, ['/task/command OUT_OF_RANGE']],
     ['an empty program', { ...minimal, task: { command: ['', 'x'] } }, ['/task/command/0 OUT_OF_RANGE']],
     ['a command as one text', { ...minimal, task: { command: 'node x' } }, ['/task/command WRONG_TYPE']],
@@ -421,6 +447,21 @@ describe('a job file that is wrong', () => {
       ]);
     },
   );
+
+  it('A-07 an input that is unpacked says so, and only that is kept', () => {
+    const inputs = ['./data', 'b', 'c'].map((path, index) => ({
+      source: `sha256:${zeros}`,
+      path,
+      ...(index < 2 && { unpack: index === 0 }),
+    }));
+    expect(spec(withTask({ inputs })).inputs).toEqual([
+      { source: `sha256:${zeros}`, path: 'data', unpack: true },
+      { source: `sha256:${zeros}`, path: 'b' },
+      { source: `sha256:${zeros}`, path: 'c' },
+    ]);
+    const wrong = [{ source: `sha256:${zeros}`, path: 'data', unpack: 'tar' }];
+    expect(mistakes(withTask({ inputs: wrong }))).toEqual(['/inputs/0/unpack WRONG_TYPE']);
+  });
 
   it('A-07 two inputs cannot be written to one place', () => {
     const source = `sha256:${'0'.repeat(64)}`;

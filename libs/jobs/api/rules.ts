@@ -1,3 +1,4 @@
+import { parseImageReference } from '#contracts';
 import {
   below,
   bytesIfValid,
@@ -32,6 +33,23 @@ const labelKey = first(
 );
 
 export const MAX_ARGUMENT = 64 * 1024;
+
+/** A container image that means the same to every engine. */
+export const imageReference: Rule = first(text({ max: 512 }), (value) => {
+  const parsed = parseImageReference(String(value));
+  return parsed.ok ? NO_FAULTS : fault('MALFORMED', `${parsed.message}: ${shown(value)}`);
+});
+
+/** What runs is said by the job, or by the image. */
+export const programOrImage: Rule = (value) => {
+  if (!isRecord(value) || value.image !== undefined) return NO_FAULTS;
+  const { command } = value;
+  if (command === undefined)
+    return fault('REQUIRED', 'is required, unless an image has a program of its own', '/command');
+  return Array.isArray(command) && command.length === 0
+    ? fault('OUT_OF_RANGE', 'must name the program, unless an image has one of its own', '/command')
+    : NO_FAULTS;
+};
 
 export const environment = map(envName, text({ min: 0, max: MAX_ARGUMENT }));
 export const labels = map(labelKey, text({ min: 0, max: 256 }), 64);

@@ -73,6 +73,8 @@ export interface InputRequest {
   readonly sha256?: string;
   /** Bytes, when known at submission. */
   readonly size?: number;
+  /** The bytes are an archive, and `path` is the folder that its content goes into. Absent, they are a file. */
+  readonly unpack?: true;
 }
 
 export interface Dependency {
@@ -144,6 +146,16 @@ export type Factor = keyof Weights;
 export const FACTORS: readonly Factor[] = ['resources', 'reliability', 'availability', 'queue', 'cost'];
 
 /**
+ * What runs: a program of the node with its arguments or, with an `image` (`registry/name:tag` or `registry/name@sha256:…`),
+ * one of that container image in place of its own entry point; its own where `command` is empty.
+ */
+export interface TaskSpec {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly image?: string;
+}
+
+/**
  * A job as it was accepted: every default filled in, sizes in bytes, durations in seconds. It never changes after
  * submission; what may change (the priority) has its own event.
  */
@@ -165,7 +177,7 @@ export interface JobSpec {
   /** Seconds the run is expected to take; absent when the researcher does not know. */
   readonly estimate: { readonly duration?: number };
   readonly batch?: BatchRequest;
-  readonly task: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  readonly task: TaskSpec;
   readonly inputs: readonly InputRequest[];
   /** Paths or glob patterns below the task's folder. */
   readonly outputs: readonly string[];

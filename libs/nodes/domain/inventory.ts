@@ -11,6 +11,15 @@ export interface InstalledSoftware {
   readonly version: string;
 }
 
+/** Programs that run containers. */
+export const CONTAINER_ENGINES = ['docker', 'podman'] as const;
+
+/** One that the agent has tried and found usable. */
+export interface ContainerEngine {
+  readonly engine: (typeof CONTAINER_ENGINES)[number];
+  readonly version: string;
+}
+
 /**
  * What a node has. `cpu` in cores (steps of 0.001), `memory` and `disk` in bytes, `ioSlots` as a count of concurrent
  * heavy readers or writers. `architecture` is folded (`x64`, `arm64`, …) before it is stored.
@@ -26,4 +35,6 @@ export interface Inventory {
   readonly applications: readonly InstalledSoftware[];
   readonly packages: readonly InstalledSoftware[];
   readonly labels: Readonly<Record<string, string>>;
+  /** Absent where there is none, or its owner does not lend it. */
+  readonly container?: ContainerEngine;
 }

@@ -33,6 +33,7 @@ const SHAPES: readonly Partial<JobSpec>[] = [
   // As the first asks, but what is scored differs with the type.
   { type: 'service', estimate: { duration: 600 } },
   { type: 'ops', estimate: { duration: 600 } },
+  { task: { command: ['tool'], env: {}, image: 'quay.io/lab/tool:1' }, estimate: { duration: 600 } },
 ];
 
 const strict: fc.Arbitrary<Policy> = fc.record(
@@ -64,6 +65,7 @@ const inventory: fc.Arbitrary<Partial<Inventory>> = fc.record(
     applications: fc.constantFrom([], [{ name: 'node', version: '24.0.0' }]),
     labels: fc.constantFrom<Record<string, string>>({}, { rack: 'a1' }, { rack: 'b1' }),
     gpus: fc.constantFrom([], [{ id: 'g0', model: 'T4', memory: 16 * GIB }]),
+    container: fc.constantFrom({ engine: 'podman' as const, version: '4.3.1' }),
   },
   { requiredKeys: ['labels'] },
 );

@@ -37,6 +37,7 @@ const remembered = (make: (spec: JobSpec) => string): ((spec: JobSpec) => string
 /** The same for specs of which filters compare the same, whatever their scores would be. */
 export const demandKey = remembered((spec) =>
   JSON.stringify([
+    spec.task.image !== undefined,
     spec.application,
     spec.packages,
     spec.architecture,

@@ -24,6 +24,8 @@ export interface NodeFacts {
   /** By exact name, the highest version first. */
   readonly applications: ReadonlyMap<string, readonly InstalledVersion[]>;
   readonly packages: ReadonlyMap<string, readonly InstalledVersion[]>;
+  /** The engine that runs containers, if any. */
+  readonly container: string | undefined;
   /** Labels, and the built-in `node.…` keys, which no label can replace. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly allow: AccessSets | undefined;
@@ -43,6 +45,7 @@ export const factsOf = (identity: NodeIdentity, inventory: Inventory, policy: Po
   architecture: foldArchitecture(inventory.architecture),
   applications: installed(inventory.applications),
   packages: installed(inventory.packages),
+  container: inventory.container?.engine,
   attributes: attributesOf(identity, inventory),
   allow: accessSets(policy.allow),
   deny: accessSets(policy.deny),
@@ -81,6 +84,8 @@ const attributesOf = (identity: NodeIdentity, inventory: Inventory): Map<string,
     ['node.gpus', String(inventory.gpus.length)],
   ];
   for (const [key, value] of builtIn) attributes.set(key, value);
+  if (inventory.container) attributes.set('node.container', inventory.container.engine);
+  else attributes.delete('node.container');
   return attributes;
 };
 

@@ -297,7 +297,8 @@ const architectureKnobs = (asked: readonly string[], nodes: readonly ClusterNode
   );
 };
 
-const droppedKnobs = ({ packages, constraints, resources, budget }: JobSpec): Knob[] => [
+const droppedKnobs = ({ task, packages, constraints, resources, budget }: JobSpec): Knob[] => [
+  ...imageKnobs(task),
   ...packages.map((software) =>
     single('dropped', 'packages', ['software.package'], [rangeText(software).trim(), 'not asked for'], (spec) => ({
       ...spec,
@@ -322,6 +323,17 @@ const droppedKnobs = ({ packages, constraints, resources, budget }: JobSpec): Kn
       ]
     : []),
 ];
+
+/** Without an image the program has to be on the node, so the job must name one. */
+const imageKnobs = ({ image, command }: JobSpec['task']): Knob[] =>
+  image === undefined || command.length === 0
+    ? []
+    : [single('dropped', 'task.image', ['software.container'], [image, 'not asked for'], withoutImage)];
+
+const withoutImage = (spec: JobSpec): JobSpec => {
+  const { image: _image, ...task } = spec.task;
+  return { ...spec, task };
+};
 
 const withoutGpu = (spec: JobSpec): JobSpec => {
   const { gpu: _gpu, ...resources } = spec.resources;

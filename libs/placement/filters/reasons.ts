@@ -214,6 +214,14 @@ export const REASONS = {
     'everything failed there lately, and its one trial job still runs',
     'the trial job ends, or has begun if it is one that never ends',
   ),
+  'node.unconfirmed': define(
+    'system',
+    ['ReservationConfirmed', 'CapacityReleased'],
+    'count',
+    'has as many reservations to confirm as it may have at once',
+    'it confirms one, or one of them ends',
+    'own',
+  ),
   /** Never in a decision, which considers the part's own node alone: only where somebody asks for another. */
   'node.not-its-own': define(
     'system',
@@ -221,6 +229,13 @@ export const REASONS = {
     'text',
     'this part of the job belongs to another node',
     'each node has a part of its own',
+  ),
+  'software.container': define(
+    'job',
+    INVENTORY,
+    'text',
+    'no container engine',
+    'an engine is usable there and its owner lends it',
   ),
   'software.application': define(
     'job',

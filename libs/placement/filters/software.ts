@@ -6,13 +6,17 @@ import { check, must, PASS } from './check.js';
 import type { Check } from './check.js';
 
 /**
- * What must be installed: the application and the packages, each by exact name and in a version that lies in the range. A
+ * What must be installed: an engine for a job with an image; the application and the packages, each by exact name and in a version that lies in the range. A
  * version that is not known matches nothing, a name that is not listed neither.
  */
-export const softwareChecks = ({ application, packages }: Demand): Check[] => [
+export const softwareChecks = ({ application, packages, container }: Demand): Check[] => [
+  ...(container ? [CONTAINER] : []),
   ...(application ? applicationChecks(application) : []),
   ...packages.map(packageCheck),
 ];
+
+/** Whichever engine it is: the image says nothing of it. */
+const CONTAINER = check('software.container', 'docker or podman', (node) => must(node.facts.container !== undefined));
 
 const applicationChecks = (demand: SoftwareDemand): Check[] => [
   check('software.application', demand.text, (node) => must(node.facts.applications.has(demand.name))),

@@ -32,17 +32,21 @@ const policy: fc.Arbitrary<Policy> = fc.record(
   { requiredKeys: [] },
 );
 
-const inventory: fc.Arbitrary<Partial<Inventory>> = fc.record({
-  architecture: fc.constantFrom('x64', 'amd64', 'arm64'),
-  cpu: fc.constantFrom(1, 4, 16),
-  memory: fc.constantFrom(2 * GIB, 16 * GIB),
-  applications: fc.subarray([
-    { name: 'node', version: '18.0.0' },
-    { name: 'node', version: '24.0.0' },
-  ]),
-  labels: fc.constantFrom<Record<string, string>>({}, { rack: 'a1' }, { rack: 'b1', spot: 'yes' }),
-  gpus: fc.constantFrom([], [{ id: 'g0', model: 'T4', memory: 16 * GIB }]),
-});
+const inventory: fc.Arbitrary<Partial<Inventory>> = fc.record(
+  {
+    architecture: fc.constantFrom('x64', 'amd64', 'arm64'),
+    cpu: fc.constantFrom(1, 4, 16),
+    memory: fc.constantFrom(2 * GIB, 16 * GIB),
+    applications: fc.subarray([
+      { name: 'node', version: '18.0.0' },
+      { name: 'node', version: '24.0.0' },
+    ]),
+    labels: fc.constantFrom<Record<string, string>>({}, { rack: 'a1' }, { rack: 'b1', spot: 'yes' }),
+    gpus: fc.constantFrom([], [{ id: 'g0', model: 'T4', memory: 16 * GIB }]),
+    container: fc.constantFrom({ engine: 'podman' as const, version: '4.3.1' }),
+  },
+  { requiredKeys: ['architecture', 'cpu', 'memory', 'applications', 'labels', 'gpus'] },
+);
 
 const node = fc.record({
   inventory,
@@ -55,6 +59,7 @@ const node = fc.record({
 export const spec: fc.Arbitrary<Partial<JobSpec>> = fc.record(
   {
     application: fc.constantFrom({ name: 'node' }, { name: 'node', version: '>=20' }),
+    task: fc.constantFrom({ command: ['tool'], env: {}, image: 'quay.io/lab/tool:1' }),
     architecture: fc.subarray(['x64', 'arm64']),
     constraints: fc.subarray(['rack', '!spot', 'rack = a1']),
     preferences: fc.subarray([

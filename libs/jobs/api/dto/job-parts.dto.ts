@@ -2,6 +2,7 @@ import { FACTORS, FAILURE_CLASSES } from '#jobs';
 import {
   choice,
   duration,
+  flag,
   identifier,
   line,
   list,
@@ -15,7 +16,7 @@ import {
 } from '#platform/validation';
 import type { Measure } from '#platform/validation';
 import { constraint, versionRange } from '../placement-syntax.js';
-import { environment, inputSource, insidePath, MAX_ARGUMENT, overOne, sha256 } from '../rules.js';
+import { environment, imageReference, inputSource, insidePath, MAX_ARGUMENT, overOne, sha256 } from '../rules.js';
 
 /* The parts of a job file, as it is sent: sizes and durations as text or number, what has a default may be absent. */
 
@@ -78,8 +79,12 @@ export class PreferenceDto {
 const argument = text({ min: 0, max: MAX_ARGUMENT });
 
 export class TaskDto {
-  @Required(list(argument, { min: 1 }), (value) => (Array.isArray(value) && value[0] === '' ? EMPTY_PROGRAM : []))
-  command!: readonly string[];
+  /** May be absent or empty where an image has a program of its own; see `programOrImage`. */
+  @Optional(list(argument), (value) => (Array.isArray(value) && value[0] === '' ? EMPTY_PROGRAM : []))
+  command?: readonly string[];
+
+  @Optional(imageReference)
+  image?: string;
 
   @Optional(environment)
   env?: Readonly<Record<string, string>>;
@@ -99,6 +104,10 @@ export class InputDto {
 
   @Optional(size())
   size?: Measure;
+
+  /** The source is an archive, and the path the folder for its content. */
+  @Optional(flag)
+  unpack?: boolean;
 }
 
 const weight = number({ min: 0, max: 100 });

@@ -24,6 +24,7 @@ import {
   intervalsRise,
   labels,
   minWithinSize,
+  programOrImage,
   shareOfOne,
   someWeight,
   timeoutsFit,
@@ -105,7 +106,7 @@ export class JobSpecDto {
   @Nested(() => BatchDto, { optional: true, rules: [minWithinSize] })
   batch?: BatchDto;
 
-  @Nested(() => TaskDto)
+  @Nested(() => TaskDto, { rules: [programOrImage] })
   task!: TaskDto;
 
   @NestedList(() => InputDto, { optional: true, rules: [distinctPaths, digestsFit] })

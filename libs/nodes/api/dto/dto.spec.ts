@@ -43,6 +43,15 @@ describe('an inventory', () => {
     expect(parseInventory(stored)).toStrictEqual({ ok: true, value: stored });
   });
 
+  it('tells of a container engine, if there is one', () => {
+    const container = { engine: 'podman', version: '4.3.1' };
+    expect(parseInventory({ ...inventory, container })).toStrictEqual({ ok: true, value: { ...stored, container } });
+    expect(mistakes(parseInventory({ ...inventory, container: { engine: 'lxc' } }))).toEqual([
+      '/container/engine NOT_ALLOWED',
+      '/container/version REQUIRED',
+    ]);
+  });
+
   it('lists may be absent', () => {
     const bare = { os: 'darwin', architecture: 'arm64', cpu: 7.99961, memory: 1, disk: 0, ioSlots: 0 };
     expect(parseInventory(bare)).toStrictEqual({

@@ -1,10 +1,12 @@
 import { foldArchitecture } from '#placement';
 import {
   bytesOf,
+  choice,
   isRecord,
   line,
   map,
   mapChecked,
+  Nested,
   NestedList,
   number,
   Optional,
@@ -15,7 +17,8 @@ import {
   whole,
 } from '#platform/validation';
 import type { Checked, Measure } from '#platform/validation';
-import type { GpuDevice, InstalledSoftware, Inventory } from '../../domain/inventory.js';
+import { CONTAINER_ENGINES } from '../../domain/inventory.js';
+import type { ContainerEngine, GpuDevice, InstalledSoftware, Inventory } from '../../domain/inventory.js';
 
 /* What a node has, as its agent sends it. */
 
@@ -42,6 +45,14 @@ export class GpuDeviceDto {
 export class InstalledSoftwareDto {
   @Required(line())
   name!: string;
+
+  @Required(text({ min: 0, max: 128 }))
+  version!: string;
+}
+
+export class ContainerEngineDto {
+  @Required(choice(CONTAINER_ENGINES))
+  engine!: ContainerEngine['engine'];
 
   @Required(text({ min: 0, max: 128 }))
   version!: string;
@@ -79,6 +90,9 @@ export class InventoryDto {
 
   @Optional(labels)
   labels?: Readonly<Record<string, string>>;
+
+  @Nested(() => ContainerEngineDto, { optional: true })
+  container?: ContainerEngineDto;
 }
 
 const device = ({ id, model, memory }: GpuDeviceDto): GpuDevice => ({ id, model, memory: bytesOf(memory) });
@@ -96,6 +110,7 @@ export const toInventory = (dto: InventoryDto): Inventory => ({
   applications: (dto.applications ?? []).map(software),
   packages: (dto.packages ?? []).map(software),
   labels: { ...dto.labels },
+  ...(dto.container && { container: { engine: dto.container.engine, version: dto.container.version } }),
 });
 
 export const parseInventory = (input: unknown): Checked<Inventory> =>
