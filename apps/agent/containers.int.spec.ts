@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { AssignedTask } from '#contracts';
 import type { AgentOptions } from './agent.js';
 import { isStopped } from './runner/process-table.js';
-import { AgentWorld, running } from './testing/agent-world.js';
+import { AgentWorld, own, running } from './testing/agent-world.js';
 import { someAssignment } from './testing/assignments.js';
 import { eventually } from './testing/eventually.js';
 import { OWN, startEngine, TINY } from './testing/real-engine.js';
@@ -131,18 +131,18 @@ withEngines('tasks in containers of $name', (engine) => {
     });
 
     it('stand still when paused, go on, and are gone when stopped', async () => {
-      assign('job71.e1', 'echo up; setsid sleep 91.5 & sleep 91.5');
+      assign('job71.e1', `echo up; setsid sleep ${own('91.5')} & sleep ${own('91.5')}`);
       await world.plane.until(() => world.plane.log('job71.e1', 'stdout') === 'up\n', 'it is up');
       world.plane.desire('job71.e1', 'pause');
       await world.plane.reported('job71.e1', 'pause');
-      expect(running('91.5').length).toBeGreaterThanOrEqual(2);
-      expect(running('91.5').filter((each) => !isStopped(each))).toEqual([]);
+      expect(running(own('91.5')).length).toBeGreaterThanOrEqual(2);
+      expect(running(own('91.5')).filter((each) => !isStopped(each))).toEqual([]);
       world.plane.desire('job71.e1', 'run');
       await world.plane.reported('job71.e1', 'resume');
-      await eventually(() => running('91.5').every((each) => !isStopped(each)), 'it goes on');
+      await eventually(() => running(own('91.5')).every((each) => !isStopped(each)), 'it goes on');
       world.plane.desire('job71.e1', 'stop');
       expect(await world.plane.reported('job71.e1', 'fail')).toMatchObject({ class: 'cancelled', code: 'stopped' });
-      expect(running('91.5')).toEqual([]);
+      expect(running(own('91.5'))).toEqual([]);
       expect(await containers()).toEqual([]);
     });
 
@@ -197,14 +197,14 @@ withEngines('tasks in containers of $name', (engine) => {
         'escalon-job1.e1',
       );
       const ghost = ['--label', `escalon.agent=${label.trim()}`, '--name', 'escalon-ghost.e1', '--network', 'none'];
-      await engine.call('run', '--detach', ...ghost, '--entrypoint', '/bin/sleep', TINY, '92.5');
+      await engine.call('run', '--detach', ...ghost, '--entrypoint', '/bin/sleep', TINY, own('92.5'));
       const gone = once(first, 'exit');
       first.kill('SIGKILL');
       await gone;
 
       await start();
       expect(await containers()).toEqual(['escalon-job1.e1']);
-      expect(running('92.5')).toEqual([]);
+      expect(running(own('92.5'))).toEqual([]);
       const work = join(world.data, 'tasks', 'job1.e1', 'work');
       await writeFile(join(work, 'go'), '');
       const failed = await world.plane.reported('job1.e1', 'fail');
