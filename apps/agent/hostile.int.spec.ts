@@ -165,7 +165,8 @@ describe('an archive as input', () => {
 
   it('never unpacks to more than the contract’s disk, and what it took counts', async () => {
     await world.begin({ limits: { enforce: 'watchdog' } });
-    world.plane.assign(unpacking(await large(64), 'true', 8 * MIB));
+    const [a, b] = ['a', 'b'].map((name) => ({ name, content: Buffer.alloc(5 * MIB) }));
+    world.plane.assign(unpacking(await tarGzOf(a!, b!), 'true', 8 * MIB));
     const failed = await world.plane.reported('job1.e1', 'fail');
     expect(failed).toMatchObject({
       class: 'input',
@@ -173,6 +174,7 @@ describe('an archive as input', () => {
       message:
         'the archive for data is refused: it unpacks to more than 8 MiB, which is left of the disk that the job asks for',
     });
+    expect(failed.consumption?.maxDisk).toBe(5 * MIB);
     await eventually(() => readdirSync(join(world.data, 'tasks')).length === 0, 'the folder is gone');
   });
 
