@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { AssignedTask, Assignment, Contract, Inventory } from '#contracts';
@@ -388,6 +389,19 @@ describe('the head waits, and a small task behind it fits', () => {
     admission.outlookChanged();
     await time.advanceAsync(0);
     expect(begun.has('small')).toBe(true);
+  });
+
+  it('G-59 nothing else of the agent claims or computes budgets: the others only walk through items', () => {
+    const others = globSync('apps/agent/**/*.ts', { exclude: ['**/*.spec.ts', '**/executions/admission.ts'] });
+    expect(others.length).toBeGreaterThan(50);
+    const used = others.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from '#governor.*';$/gm)].flatMap(
+        ([, names]) => names!.split(',').map((name) => name.trim()),
+      ),
+    );
+    expect(new Set(used)).toEqual(
+      new Set(['beginSequence', 'halved', 'isDone', 'itemsDone', 'nextRange', 'rangeDone']),
+    );
   });
 
   it('G-59 each goes by its own discipline, and none begins what is not granted', async () => {

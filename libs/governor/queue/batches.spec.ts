@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { runInBatches } from '../index.js';
-import type { BatchSequence, SequenceEnd } from '../index.js';
-import { Bench, estimate, settle } from '../testing/bench.js';
+import { FakeTime } from '#kernel';
+import { ResourceGovernor, runInBatches, TaskQueue } from '../index.js';
+import type { BatchSequence, SequenceEnd, Step } from '../index.js';
+import { Bench, capacity, estimate, settle } from '../testing/bench.js';
 
 const of = (size: number, min: number) => ({
   ...estimate(),
@@ -86,7 +87,7 @@ describe('G-57 adaptive batch sequences', () => {
     expect(await runInBatches(bench.queue, sequence({}))).toMatchObject({ reason: { code: 'QUEUE_CLOSED' } });
   });
 
-  it('can be cancelled, in a batch or between two', async () => {
+  it('can be cancelled in a batch, and before the first', async () => {
     const bench = new Bench();
     const stop = new AbortController();
     const ended = runInBatches(
@@ -100,7 +101,24 @@ describe('G-57 adaptive batch sequences', () => {
     stop.abort();
     expect(await ended).toMatchObject({ state: 'cancelled', done: 0, reason: { code: 'task.cancelled' } });
     expect(bench.governor.contracts()).toEqual([]);
-    expect(await runInBatches(bench.queue, sequence({ signal: stop.signal }))).toMatchObject({ state: 'cancelled' });
+    expect(await runInBatches(bench.queue, sequence({ signal: stop.signal }))).toEqual({
+      state: 'cancelled',
+      done: 0,
+      batches: 0,
+      reason: { code: 'task.cancelled', message: 'the sequence was cancelled' },
+    });
+  });
+
+  it('can be cancelled between two batches, and say how many items are done', async () => {
+    const stop = new AbortController();
+    const governor = new ResourceGovernor(capacity());
+    const observe = ({ step }: Step): void => (step === 'ended' ? stop.abort() : undefined);
+    const queue = new TaskQueue({ governor, clock: new FakeTime(), observe });
+    expect(await runInBatches(queue, sequence({ signal: stop.signal }))).toMatchObject({
+      state: 'cancelled',
+      done: 3,
+      batches: 1,
+    });
   });
 
   it('do each item exactly once, in order, whatever else comes and goes', async () => {
