@@ -95,6 +95,8 @@ describe('a pool, on real processes and through the command line', () => {
     await writeFile(gate(), '');
     await escalon('job', 'wait', idOf('large'), '--timeout', '200s');
     await escalon('audit', 'verify');
+    const shown = JSON.parse(await escalon('pool', 'show', 'lab', '--output', 'json')) as object;
+    expect(shown).toMatchObject({ name: 'lab', discipline: 'backfill', nodes: ['lab-1'], waiting: 0, first: null });
     await escalon('pool', 'delete', 'lab');
     expect(JSON.parse(await escalon('pool', 'list', '--output', 'json'))).toEqual([]);
   });

@@ -23,6 +23,17 @@ export const addPool = (program: Command, io: Io): void => {
       for await (const pool of client.pools()) pools.push(pool);
       writeList(io.out, output, pools, () => poolsTable(pools));
     });
+  verbs
+    .command('show')
+    .argument('<pool>', 'its name')
+    .summary('one pool')
+    .description('Shows one pool: its nodes, who is first in line, and when that is expected to start.')
+    .addHelpText('after', '\nExample:\n  escalon pool show gpu-large')
+    .action(async (name: string, _flags, command: Command) => {
+      const { client, output } = await openSession(command, io);
+      const pool = await client.pool(name);
+      writeOne(io.out, output, pool, () => poolFields(pool));
+    });
   addSet(verbs, io);
   verbs
     .command('delete')

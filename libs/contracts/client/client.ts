@@ -223,6 +223,10 @@ export class EscalonClient {
     return this.list('/pools');
   }
 
+  pool(name: string): Promise<PoolView> {
+    return this.read(`/pools/${segment(name)}`);
+  }
+
   /** Makes these nodes, and no others, a pool with this discipline. */
   setPool(name: string, pool: PoolRequest): Promise<Written<PoolView>> {
     return this.write('PUT', `/pools/${segment(name)}`, pool);

@@ -4,7 +4,7 @@ import type { Caller } from '#platform/http';
 import { ClusterView } from '#scheduling';
 import { NodeQueries } from '../read/index.js';
 import { NodeSight } from './node-sight.js';
-import { poolViews } from './pool-view.js';
+import { poolNamed, poolViews } from './pool-view.js';
 
 /** Nodes over GraphQL: the same shapes as REST. */
 @Resolver()
@@ -25,6 +25,11 @@ export class NodesResolver {
   @Query(() => [Json], { name: 'pools', description: 'The pools of the nodes that the caller sees' })
   pools(@CurrentCaller() caller: Caller): unknown {
     return poolViews(this.view.cluster, this.sight.ofPools(caller));
+  }
+
+  @Query(() => Json, { name: 'pool', nullable: true, description: 'One pool' })
+  pool(@Args('name') name: string, @CurrentCaller() caller: Caller): unknown {
+    return poolNamed(name, this.view.cluster, this.sight.ofPools(caller)) ?? null;
   }
 
   @Query(() => Json, { name: 'node', nullable: true, description: 'One node' })

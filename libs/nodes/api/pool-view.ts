@@ -29,6 +29,13 @@ export const poolViews = ({ pools }: ClusterState, sight: PoolSight): PoolView[]
     .filter(({ nodes }) => nodes.length > 0)
     .sort((left, right) => byText(left.name, right.name));
 
+/** The same for one of them; undefined when there is none, or none of its nodes is the reader's affair. */
+export const poolNamed = (name: string, { pools }: ClusterState, sight: PoolSight): PoolView | undefined => {
+  const pool = pools.get(name);
+  const view = pool && poolView(pool, sight);
+  return view && view.nodes.length > 0 ? view : undefined;
+};
+
 const poolView = (
   { name, discipline, nodes, line, front }: ClusterPool,
   { seesNode, seesJob }: PoolSight,

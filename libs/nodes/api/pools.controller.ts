@@ -8,7 +8,7 @@ import { ClusterView } from '#scheduling';
 import { parsePool } from './dto/index.js';
 import { NodeSight } from './node-sight.js';
 import { PoolMembers } from './pool-members.js';
-import { poolViews } from './pool-view.js';
+import { poolNamed, poolViews } from './pool-view.js';
 
 /** Named sets of nodes with one queue discipline each. */
 @ApiTags('nodes')
@@ -24,6 +24,12 @@ export class PoolsController {
   @ApiOperation({ summary: 'The pools of the nodes that the caller sees, and who is first in line' })
   list(@CurrentCaller() caller: Caller): unknown {
     return { items: poolViews(this.view.cluster, this.sight.ofPools(caller)), next: null };
+  }
+
+  @Get(':name')
+  @ApiOperation({ summary: 'One pool; one without a node that the caller sees is as good as absent' })
+  one(@Param('name') name: string, @CurrentCaller() caller: Caller): unknown {
+    return this.known(name, caller);
   }
 
   @Put(':name')
@@ -52,14 +58,19 @@ export class PoolsController {
     @CurrentCaller() caller: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    const pool = this.shown(name, caller);
-    if (!pool) throw new ProblemException('POOL_UNKNOWN', `there is no pool ${name}`);
+    const pool = this.known(name, caller);
     at(reply, await this.members.remove(name, caller.account));
     return { ...pool, nodes: [], size: 0, waiting: 0, first: null };
   }
 
+  private known(name: string, caller: Caller): object {
+    const pool = this.shown(name, caller);
+    if (!pool) throw new ProblemException('POOL_UNKNOWN', `there is no pool ${name}`);
+    return pool;
+  }
+
   private shown(name: string, caller: Caller): object | undefined {
-    return poolViews(this.view.cluster, this.sight.ofPools(caller)).find((pool) => pool.name === name);
+    return poolNamed(name, this.view.cluster, this.sight.ofPools(caller));
   }
 }
 

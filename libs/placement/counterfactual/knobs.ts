@@ -85,7 +85,7 @@ const amountKnobs = (spec: JobSpec): Knob[] => [...computingKnobs(spec), ...stor
 const computingKnobs = ({ resources }: JobSpec): Knob[] => [
   ...lowered({
     requirement: 'resources.cpu',
-    lifts: ['capacity.cpu', 'quota.cpu', 'policy.max-share', 'budget.price'],
+    lifts: ['capacity.cpu', 'quota.cpu', 'policy.max-share', 'budget.price', 'pool.would-delay'],
     now: toMilli(resources.cpu),
     least: 1,
     unit: 1,
@@ -94,7 +94,7 @@ const computingKnobs = ({ resources }: JobSpec): Knob[] => [
   }),
   ...lowered({
     requirement: 'resources.memory',
-    lifts: ['capacity.memory', 'quota.memory', 'budget.price'],
+    lifts: ['capacity.memory', 'quota.memory', 'budget.price', 'pool.would-delay'],
     now: resources.memory,
     least: MIB,
     unit: MIB,
@@ -106,7 +106,7 @@ const computingKnobs = ({ resources }: JobSpec): Knob[] => [
 const storageKnobs = ({ resources }: JobSpec): Knob[] => [
   ...lowered({
     requirement: 'resources.disk',
-    lifts: ['capacity.disk'],
+    lifts: ['capacity.disk', 'pool.would-delay'],
     now: resources.disk,
     least: 0,
     unit: MIB,
@@ -115,7 +115,7 @@ const storageKnobs = ({ resources }: JobSpec): Knob[] => [
   }),
   ...lowered({
     requirement: 'resources.ioSlots',
-    lifts: ['capacity.io-slots'],
+    lifts: ['capacity.io-slots', 'pool.would-delay'],
     now: resources.ioSlots,
     least: 0,
     unit: 1,
@@ -185,6 +185,7 @@ const timeAndMoneyKnobs = ({ estimate, budget }: JobSpec): Knob[] => [
       'policy.maintenance-ahead',
       'budget.price',
       'budget.unknown',
+      'pool.would-delay',
     ],
     sacrifice: 'amount',
     steps: Math.max(0, Math.ceil(estimate.duration ?? LONGEST + 1) - 1),

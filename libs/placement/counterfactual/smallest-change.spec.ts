@@ -45,6 +45,32 @@ describe('the smallest change that would start a job now', () => {
     expect(found).toMatchObject({ nodeId: 'a' });
   });
 
+  describe('behind the first in the line of a `backfill` pool', () => {
+    /** Six of the eight cores of `a` are held for ten minutes; then `first` wants so many. */
+    const behind = (cpu: number): World => {
+      const world = new World();
+      world.node('a');
+      const pool = { name: 'p', discipline: 'backfill' } as const;
+      world.onNode('a', { type: 'NodePoolChanged', data: { pool, at: second(0) } });
+      world.job('running', { ...asked({ cpu: 6 }), estimate: { duration: 600 } });
+      world.reserve('running', 'a', { cpu: 6 });
+      world.job('first', { ...asked({ cpu }), priority: 60 });
+      world.onJob('first', { type: 'PlacementDecided', data: world.decide('first').decision });
+      return world;
+    };
+
+    it.each<[string, number, Partial<JobSpec>, string[]]>([
+      ['a shorter estimate', 8, { estimate: { duration: 1200 } }, ['estimate.duration 20 min → 10 min']],
+      ['an estimate at all', 8, {}, ['estimate.duration none → 10 min']],
+      ['less beside it', 7, { ...asked({ cpu: 1.5 }), estimate: { duration: 1200 } }, ['resources.cpu 1.5 → 1']],
+    ])('A-88 is %s', (_what, cpu, spec, changes) => {
+      const world = behind(cpu);
+      expect(primaryReasons(world.plan(spec))).toEqual(['pool.would-delay']);
+      const found = smallest(world, spec);
+      expect([changesOf(found), found]).toEqual([changes, expect.objectContaining({ nodeId: 'a' })]);
+    });
+  });
+
   it('A-88 is the estimate or the budget where the owner bounds them', () => {
     const world = new World();
     world.node('a', { policy: { maxDuration: 3600 } });

@@ -1,1 +1,2 @@
 export { MemorySnapshots } from './memory-snapshots.js';
+export { SchedulingWorld } from './scheduling-world.js';
