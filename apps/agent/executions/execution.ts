@@ -16,7 +16,7 @@ import { failure, failureOf } from './ending.js';
 import type { Ending, Failure } from './ending.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
-import { prepareLaunch } from './launch.js';
+import { adoptProcess, prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
 import { Run, timesOf } from './run.js';
 import type { RunTimes } from './run.js';
@@ -162,8 +162,9 @@ export class Execution {
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      if (await this.anythingMissing()) void this.report('prepare');
-      if (task.image !== undefined) await this.host.containers.fetch(task.image, this.interrupt.signal);
+      const absent = task.image !== undefined && !(await this.host.containers.has(task.image)) ? task.image : undefined;
+      if (absent !== undefined || this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      if (absent !== undefined) await this.host.containers.fetch(absent, this.interrupt.signal);
       const received = (bytes: number): void => this.meter.received(bytes);
       const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
       await Promise.race([placed, aborted(this.interrupt.signal)]);
@@ -172,12 +173,6 @@ export class Execution {
     } catch (error) {
       return failureOf(error, 'fetching what it needs');
     }
-  }
-
-  private async anythingMissing(): Promise<boolean> {
-    const { inputs, task } = this.assignment;
-    if (this.host.inputs.anyMissing(inputs)) return true;
-    return task.image !== undefined && !(await this.host.containers.has(task.image));
   }
 
   /** Runs the task: once, or for one batch after another. */
@@ -230,10 +225,7 @@ export class Execution {
   }
 
   private adopt(identity: ProcessIdentity): TaskProcess {
-    const { timers, groups, containers } = this.host;
-    return this.assignment.task.image === undefined
-      ? TaskProcess.adopt(identity, this.folder, timers, groups?.of(this.id))
-      : TaskProcess.adopt(identity, this.folder, timers, undefined, containers.containerOf(this.id));
+    return adoptProcess(this.host, this.assignment, this.folder, identity);
   }
 
   /** Whether another batch follows. */
