@@ -21,7 +21,8 @@ export default {
     { ...base, displayName: 'int', testMatch: ['**/*.int.spec.ts'] },
     { ...base, displayName: 'e2e', testMatch: ['**/*.e2e.spec.ts'] },
   ],
-  testTimeout: 120000,
+  // What takes longer hangs: no test is measured by it, on however slow a machine.
+  testTimeout: 300000,
   // Files leave some of their modules behind in the process that runs them.
   workerIdleMemoryLimit: '1GB',
 };

@@ -150,8 +150,8 @@ class Agent {
     const publisher = new Publisher(http, timers, random);
     const journal = await Journal.open(data);
     const shared = { data, http, reports, journal, inputs, publisher, sampler: new Sampler(clock, timers) };
-    const { grace = 5_000, logLimit = 64 * MIB } = options;
-    const host = { ...shared, ...enforcer, containers, taskUser, clock, timers, random, log, grace, logLimit };
+    const { grace = 5_000, lanes = {}, logLimit = 64 * MIB } = options;
+    const host = { ...shared, ...enforcer, containers, taskUser, clock, timers, random, log, lanes, grace, logLimit };
     const executions = new Executions(host, inventory);
     const heartbeat = new Heartbeat(nodeId, data, http, () => executions.ids(), clock, timers, log);
     const agent = new Agent(nodeId, options, ports, http, log, stopped, reports, inputs, executions, watch, heartbeat);

@@ -1,13 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from './runner/task-folder.js';
 import { AgentWorld } from './testing/agent-world.js';
+import { tarGzOf, tarOf, zipOf } from './testing/archives.js';
 import { someAssignment } from './testing/assignments.js';
+import { eventually } from './testing/eventually.js';
 
 /* Job files and tasks that mean harm. Each way is tried as one would try it, and must meet a clear refusal. */
 
@@ -64,6 +67,154 @@ describe('outputs', () => {
     const outputs = [`${'*a'.repeat(60)}b`, `${'**/'.repeat(60)}x`, '{a,b}'.repeat(60)];
     world.plane.assign(someAssignment('job1.e1', ['touch', 'a'.repeat(250)], { outputs }));
     expect(await world.plane.reported('job1.e1', 'succeed')).toMatchObject({ artifacts: [] });
+  });
+});
+
+describe('`../../etc/passwd` as output, a symlink to `/`, an input archive with `..`', () => {
+  const withArchive = (bytes: Buffer) => {
+    const inputs = [{ source: `sha256:${world.plane.store(bytes)}`, path: 'data', unpack: true }];
+    return someAssignment('job1.e1', ['sh', '-c', 'cat data/../../../secret'], {}, { inputs });
+  };
+  const secret = (): string => readFileSync(join(world.data, 'secret'), 'utf8');
+
+  it.each<[string, () => Promise<object> | object, string, RegExp]>([
+    [
+      'the output',
+      () => someAssignment('job1.e1', ['true'], { outputs: ['../../etc/passwd'] }),
+      'application output-refused',
+      /^outputs that are not taken: \.\.\/\.\.\/etc\/passwd/,
+    ],
+    [
+      'the symlink',
+      () => someAssignment('job1.e1', ['ln', '-s', '/', 'root'], { outputs: ['root/etc/passwd'] }),
+      'application output-refused',
+      /^outputs that are not taken: root\/etc\/passwd/,
+    ],
+    [
+      'the archive',
+      async () => withArchive(await tarGzOf({ name: 'a' }, { name: '../../../secret', content: 'mine' })),
+      'input archive-entry',
+      /^the archive for data is refused: its entry "..\/..\/..\/secret" leads out with \.\.$/,
+    ],
+    [
+      'the symlink in an archive',
+      async () =>
+        withArchive(
+          await tarOf({ name: 'root', type: 'symlink', linkname: '/' }, { name: 'root/tmp/x', content: 'x' }),
+        ),
+      'input archive-entry',
+      /^the archive for data is refused: its entry "root" is a link to the absolute path "\/"$/,
+    ],
+    [
+      'the archive as a zip file',
+      () => withArchive(zipOf({ name: '../../../secret', content: 'mine' })),
+      'input archive-entry',
+      /^the archive for data is refused: its entry "..\/..\/..\/secret" leads out with \.\.$/,
+    ],
+  ])('%s: refused with a clear error, nothing read or written outside', async (_, assignment, code, message) => {
+    writeFileSync(join(world.data, 'secret'), 'theirs');
+    await world.begin();
+    world.plane.assign((await assignment()) as ReturnType<typeof someAssignment>);
+    const failed = await world.plane.reported('job1.e1', 'fail');
+    expect([`${failed.class} ${failed.code}`, failed.message]).toEqual([code, expect.stringMatching(message)]);
+    expect(world.plane.log('job1.e1', 'stdout')).toBe('');
+    const inputs = failed.class === 'input' ? 1 : 0;
+    expect([secret(), world.plane.artifacts.size]).toEqual(['theirs', inputs]);
+    await eventually(() => readdirSync(join(world.data, 'tasks')).length === 0, 'what was unpacked is gone');
+    expect(existsSync('/tmp/x')).toBe(false);
+  });
+});
+
+describe('an archive as input', () => {
+  const MIB = 2 ** 20;
+  /** One file of so many MiB, small on the wire. */
+  const large = async (mib: number): Promise<Buffer> => {
+    const header = (await tarOf({ name: 'zeros', content: Buffer.alloc(MIB) })).subarray(0, 512);
+    const size = Buffer.from(header);
+    size.write(`${(mib * MIB).toString(8).padStart(11, '0')}\0`, 124);
+    size.fill(' ', 148, 156);
+    size.write(
+      `${size
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0 `,
+      148,
+    );
+    const members = new Array<Buffer>(mib).fill(gzipSync(Buffer.alloc(MIB)));
+    return Buffer.concat([gzipSync(size), ...members, gzipSync(Buffer.alloc(1024))]);
+  };
+  const unpacking = (bytes: Buffer, script: string, disk = 0) => {
+    const inputs = [{ source: `sha256:${world.plane.store(bytes)}`, path: 'data', unpack: true }];
+    const contract = { cpu: 0.5, memory: 512 * MIB, disk, ioSlots: 0, gpus: [] };
+    return someAssignment('job1.e1', ['sh', '-c', script], {}, { inputs, contract });
+  };
+  const written = (): number =>
+    statSync(join(world.data, 'tasks', 'job1.e1', 'work', 'data', 'zeros'), { throwIfNoEntry: false })?.size ?? 0;
+
+  it('is unpacked for each task, and fetched for the first one only', async () => {
+    await world.begin();
+    const bytes = await tarGzOf({ name: 'bin/say', content: '#!/bin/sh\necho said\n', mode: 0o755 });
+    const assignment = unpacking(bytes, 'data/bin/say; echo spoilt > data/bin/say');
+    world.plane.assign(assignment);
+    const first = await world.plane.reported('job1.e1', 'succeed');
+    world.plane.assign({ ...assignment, executionId: 'job2.e1' });
+    const second = await world.plane.reported('job2.e1', 'succeed');
+    expect([world.plane.log('job1.e1', 'stdout'), world.plane.log('job2.e1', 'stdout')]).toEqual(['said\n', 'said\n']);
+    expect([first.consumption.bytesIn, second.consumption.bytesIn]).toEqual([bytes.length, 0]);
+  });
+
+  it('never unpacks to more than the contract’s disk, and what it took counts', async () => {
+    await world.begin({ limits: { enforce: 'watchdog' } });
+    world.plane.assign(unpacking(await large(64), 'true', 8 * MIB));
+    const failed = await world.plane.reported('job1.e1', 'fail');
+    expect(failed).toMatchObject({
+      class: 'input',
+      code: 'archive-too-large',
+      message:
+        'the archive for data is refused: it unpacks to more than 8 MiB, which is left of the disk that the job asks for',
+    });
+    await eventually(() => readdirSync(join(world.data, 'tasks')).length === 0, 'the folder is gone');
+  });
+
+  it('nor than its node’s owner allows', async () => {
+    await world.begin({ largestUnpacked: 4 * MIB, mostUnpacked: 2 });
+    world.plane.assign(unpacking(await large(5), 'true'));
+    const failed = await world.plane.reported('job1.e1', 'fail');
+    expect(failed.message).toMatch(/ it unpacks to more than 4 MiB, the most that this node unpacks$/);
+  });
+
+  it('is let be when the task is stopped, and leaves nothing', async () => {
+    await world.begin();
+    world.plane.assign(unpacking(await large(20_000), 'true'));
+    await eventually(() => written() > 0, 'unpacking has begun');
+    world.plane.desire('job1.e1', 'stop');
+    expect(await world.plane.reported('job1.e1', 'fail')).toMatchObject({ class: 'cancelled', code: 'stopped' });
+    await eventually(() => readdirSync(join(world.data, 'tasks')).length === 0, 'the folder is gone');
+    expect(written()).toBe(0);
+  });
+
+  it('is begun anew by the agent that comes after', async () => {
+    const first = await world.begin({ detach: true });
+    world.plane.assign(unpacking(await large(400), 'wc -c < data/zeros; ls data'));
+    await eventually(() => written() > 0, 'unpacking has begun');
+    await first.stop();
+    await world.begin();
+    const { consumption } = await world.plane.reported('job1.e1', 'succeed');
+    expect(world.plane.log('job1.e1', 'stdout')).toBe(`${400 * MIB}\nzeros\n`);
+    expect(consumption.maxDisk).toBeGreaterThanOrEqual(400 * MIB);
+  });
+
+  it('is its task user’s, where there is one', async () => {
+    const bytes = await tarOf(
+      { name: 'd/f', content: 'x', mode: 0o4644 },
+      { name: 'l', type: 'symlink', linkname: 'd' },
+    );
+    if (process.getuid?.() !== 0) return expect(world.begin({ taskUser: 'nobody' })).rejects.toThrow(/runs as root/);
+    await world.begin({ taskUser: 'nobody' });
+    const look = 'stat -c "%U %a" data data/d data/d/f; stat -c %U data/l; echo y > data/l/f && cat data/d/f';
+    world.plane.assign(unpacking(bytes, look));
+    await world.plane.reported('job1.e1', 'succeed');
+    expect(world.plane.log('job1.e1', 'stdout')).toBe('nobody 700\nnobody 755\nnobody 644\nnobody\ny\n');
   });
 });
 

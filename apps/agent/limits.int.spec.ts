@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AgentWorld, running } from './testing/agent-world.js';
+import { AgentWorld, own, running } from './testing/agent-world.js';
 import { someAssignment } from './testing/assignments.js';
 
 /* Tasks that take more than they asked for, on real processes, beside neighbours that must not notice. */
@@ -50,11 +50,11 @@ describe('A-44 a task that takes more memory than its contract', () => {
   it('counts all its processes together', async () => {
     await world.begin();
     const one = `node -e "const kept = Buffer.alloc(120 * 1048576, 1); setInterval(() => kept.length, 1000)"`;
-    const script = `for i in 1 2 3; do (setsid ${one} &); done; sleep 85.001`;
+    const script = `for i in 1 2 3; do (setsid ${one} &); done; sleep ${own('85.001')}`;
     world.plane.assign(someAssignment('job1.e1', ['sh', '-c', script], {}, contract()));
 
     expect(await world.plane.reported('job1.e1', 'fail')).toMatchObject({ class: 'resource', code: 'out-of-memory' });
-    expect(running('85.001')).toEqual([]);
+    expect(running(own('85.001'))).toEqual([]);
   });
 
   it('counts memory that they share once', async () => {
@@ -114,11 +114,12 @@ with open('big', 'wb') as file:
 describe('a task that makes processes without end', () => {
   it('is ended, and nothing of it is left', async () => {
     await world.begin({ limits: { processes: 40 } });
-    const script = 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); (setsid sleep 86.001 &); done; sleep 86.001';
+    const sleep = `sleep ${own('86.001')}`;
+    const script = `i=0; while [ $i -lt 300 ]; do i=$((i+1)); (setsid ${sleep} &); done; ${sleep}`;
     world.plane.assign(someAssignment('job1.e1', ['sh', '-c', script], {}, contract()));
 
     const failed = await world.plane.reported('job1.e1', 'fail');
     expect(failed).toMatchObject({ class: 'resource', code: 'too-many-processes' });
-    expect(running('86.001')).toEqual([]);
+    expect(running(own('86.001'))).toEqual([]);
   });
 });

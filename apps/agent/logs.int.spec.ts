@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { taskFolder } from './runner/task-folder.js';
-import { AgentWorld, running } from './testing/agent-world.js';
+import { AgentWorld, own, running } from './testing/agent-world.js';
 import { someAssignment } from './testing/assignments.js';
 import { eventually } from './testing/eventually.js';
 
@@ -128,10 +128,10 @@ describe('the pipes of a task', () => {
 
   it('do not keep a task from ending whose child holds them open', async () => {
     await world.begin();
-    world.plane.assign(someAssignment('job1.e1', ['sh', '-c', 'setsid sleep 88.001 & echo gone']));
+    world.plane.assign(someAssignment('job1.e1', ['sh', '-c', `setsid sleep ${own('88.001')} & echo gone`]));
     await world.plane.reported('job1.e1', 'succeed');
     expect(world.plane.log('job1.e1', 'stdout')).toBe('gone\n');
-    expect(running('88.001')).toEqual([]);
+    expect(running(own('88.001'))).toEqual([]);
   });
 
   it('tell in the failure why the supervisor could not begin', async () => {

@@ -2,6 +2,7 @@ import type { Policy } from '#contracts';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import type { Logger } from 'pino';
 import type { ContainerOptions } from './containers/containers.js';
+import type { LaneChoices } from './executions/lanes.js';
 import type { Enforcement } from './executions/limits.js';
 import type { InventoryOverrides, ProbeOptions } from './inventory/detect.js';
 
@@ -39,6 +40,8 @@ export interface AgentOptions {
   readonly taskUser?: string;
   /** How tasks are held to their contracts. */
   readonly limits?: LimitOptions;
+  /** How executions that wait for room are ordered, and how many of a kind run at once. */
+  readonly lanes?: LaneChoices;
   /** The engine for tasks that bring an image, and how it is used. */
   readonly containers?: ContainerOptions;
   /** Bytes of each output stream kept on disk and sent at most, 4 096 or more; default 64 MiB. */
@@ -47,6 +50,10 @@ export interface AgentOptions {
   readonly cacheLimit?: number;
   /** Bytes of one input at most; default 50 GiB. */
   readonly largestInput?: number;
+  /** Bytes that one archive may unpack to at most; default 100 GiB. What is left of the contract's disk bounds it too. */
+  readonly largestUnpacked?: number;
+  /** Files, folders and links that one archive may hold at most; default 1 000 000. */
+  readonly mostUnpacked?: number;
   /** Whether inputs may come over plain `http:`; default false. */
   readonly allowHttp?: boolean;
   /** Address ranges that inputs may come from although they are this machine's, its link's or a metadata service's. */

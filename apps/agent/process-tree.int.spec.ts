@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { limitMark, MARKED_VARIABLE } from './runner/task-mark.js';
 import { taskFolder } from './runner/task-folder.js';
-import { AgentWorld, running } from './testing/agent-world.js';
+import { AgentWorld, own, running } from './testing/agent-world.js';
 import { someAssignment } from './testing/assignments.js';
 import { eventually } from './testing/eventually.js';
 
@@ -22,19 +22,19 @@ afterEach(() => world.stop());
 /** Forks twice, the parent between them ending at once, so that nothing but the mark leads back to the task. */
 const daemon = (how: string): string => `(${how} &)`;
 const ESCAPES: readonly [string, string][] = [
-  ['a child that ignores SIGTERM', `sh -c "trap '' TERM; sleep 81.001; sleep 81.002" &`],
-  ['a grandchild', 'sh -c "sh -c \'sleep 81.003; true\'; true" &'],
-  ['a child in a session of its own', 'setsid sleep 81.004 &'],
-  ['a daemon', daemon('setsid sleep 81.005')],
-  ['a daemon that cleared its environment', daemon('env -i setsid sleep 81.006')],
+  ['a child that ignores SIGTERM', `sh -c "trap '' TERM; sleep ${own('81.001')}; sleep ${own('81.002')}" &`],
+  ['a grandchild', `sh -c "sh -c 'sleep ${own('81.003')}; true'; true" &`],
+  ['a child in a session of its own', `setsid sleep ${own('81.004')} &`],
+  ['a daemon', daemon(`setsid sleep ${own('81.005')}`)],
+  ['a daemon that cleared its environment', daemon(`env -i setsid sleep ${own('81.006')}`)],
   [
     'a daemon that cleared everything',
-    daemon('cd /; exec env -i setsid /bin/sh -c "exec sleep 81.007" </dev/null >/dev/null 2>&1'),
+    daemon(`cd /; exec env -i setsid /bin/sh -c "exec sleep ${own('81.007')}" </dev/null >/dev/null 2>&1`),
   ],
 ];
-const SLEEPERS = ['81.001', '81.003', '81.004', '81.005', '81.006', '81.007'];
+const SLEEPERS = ['81.001', '81.003', '81.004', '81.005', '81.006', '81.007'].map(own);
 
-const alive = (): string[] => [...SLEEPERS, '81.002'].filter((word) => running(word).length > 0);
+const alive = (): string[] => [...SLEEPERS, own('81.002')].filter((word) => running(word).length > 0);
 
 const escaped = async (executionId: string, after: string): Promise<void> => {
   const script = `${ESCAPES.map(([, how]) => how).join('\n')}\necho up; ${after}`;
@@ -74,12 +74,12 @@ describe(`everything that a task started ends with it: ${ESCAPES.map(([name]) =>
 
   it('and leaves a neighbour alone', async () => {
     await world.begin();
-    world.plane.assign(someAssignment('job2.e1', world.untilGo('(setsid sleep 82.001 &)', 'true')));
+    world.plane.assign(someAssignment('job2.e1', world.untilGo(`(setsid sleep ${own('82.001')} &)`, 'true')));
     await escaped('job1.e1', 'sleep 81.009');
     world.plane.desire('job1.e1', 'stop');
     await world.plane.reported('job1.e1', 'fail');
 
-    expect(running('82.001')).toHaveLength(1);
+    expect(running(own('82.001'))).toHaveLength(1);
     await world.go();
     await world.plane.reported('job2.e1', 'succeed');
   });
@@ -149,18 +149,18 @@ describe('a paused task', () => {
 
   it('does not use up its time: neither its timeout nor its wall time', async () => {
     await world.begin();
-    world.plane.assign(someAssignment('job1.e1', world.untilGo('echo up', 'true'), { runTimeout: 4 }));
+    world.plane.assign(someAssignment('job1.e1', world.untilGo('echo up', 'true'), { runTimeout: 8 }));
     await world.plane.until(() => world.plane.log('job1.e1', 'stdout') === 'up\n', 'the task is up');
     world.plane.desire('job1.e1', 'pause');
     await world.plane.reported('job1.e1', 'pause');
     // A neighbour that takes longer than the timeout of the paused one is the clock.
-    world.plane.assign(someAssignment('job2.e1', ['sleep', '4.1']));
+    world.plane.assign(someAssignment('job2.e1', ['sleep', '8.1']));
     await world.plane.reported('job2.e1', 'succeed');
     await world.go();
     world.plane.desire('job1.e1', 'run');
 
     const { consumption } = await world.plane.reported('job1.e1', 'succeed');
-    expect(consumption.wallSeconds).toBeLessThan(4);
+    expect(consumption.wallSeconds).toBeLessThan(8);
   });
 
   it('gives what it holds to nobody', async () => {
@@ -184,13 +184,13 @@ describe('at its start the agent ends what no execution accounts for', () => {
     writeFileSync(join(folder.work, 'left'), 'over');
     const env = how === 'by their environment' ? { [MARKED_VARIABLE]: folder.progress } : {};
     const mark = how === 'by their limit' ? `ulimit -m ${limitMark(folder)}; ` : '';
-    const orphan = spawn('/bin/sh', ['-c', `${mark}exec sleep 84.001`], { env, detached: true });
+    const orphan = spawn('/bin/sh', ['-c', `${mark}exec sleep ${own('84.001')}`], { env, detached: true });
     await once(orphan, 'spawn');
-    await eventually(() => running('84.001').length === 1, 'the orphan runs');
+    await eventually(() => running(own('84.001')).length === 1, 'the orphan runs');
 
     await world.begin();
 
-    expect(running('84.001')).toEqual([]);
+    expect(running(own('84.001'))).toEqual([]);
     expect(existsSync(folder.root)).toBe(false);
   });
 });

@@ -179,7 +179,7 @@ describe('a subscription to $all', () => {
         if (received.length === 1500) break;
       }
     })();
-    await caughtUp(fast.subscription);
+    await Promise.all([caughtUp(fast.subscription), caughtUp(slow)]);
     const sent: string[] = [];
     for (let n = 0; n < 150; n += 1) {
       const batch = events(10, 'Big').map((e) => ({ ...e, metadata: { body } }));

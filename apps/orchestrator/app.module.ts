@@ -10,7 +10,7 @@ import { AGING, JobsApiModule, PROGRESS_SINK, PROJECT_LOOKUP } from '#jobs/api';
 import type { ProgressSink, ProjectLookup } from '#jobs/api';
 import { JobQueries } from '#jobs/read';
 import { JOB_COMMANDS } from '#jobs/write';
-import { NodesApiModule, PRESENCE_SINK } from '#nodes/api';
+import { HEARTBEAT_INTERVAL, NodesApiModule, PRESENCE_SINK } from '#nodes/api';
 import type { PresenceSink } from '#nodes/api';
 import { NodeQueries } from '#nodes/read';
 import { NODE_COMMANDS } from '#nodes/write';
@@ -23,6 +23,7 @@ import { ProjectsApiModule } from '#projects/api';
 import { ProjectQueries } from '#projects/read';
 import { PROJECT_COMMANDS } from '#projects/write';
 import { AssignmentBoard, ClusterView } from '#scheduling';
+import { heartbeatInterval } from './config/config.js';
 import { graphqlOptions } from './graphql/graphql-options.js';
 import { Lifecycle } from './lifecycle.js';
 import type { Parts } from './parts.js';
@@ -80,6 +81,7 @@ const ports = (parts: Parts, lifecycle: Lifecycle): Provider[] => {
     { provide: LogStore, useValue: parts.logs },
     { provide: PROJECT_LOOKUP, useValue: projects },
     { provide: PRESENCE_SINK, useValue: presence },
+    { provide: HEARTBEAT_INTERVAL, useValue: heartbeatInterval(parts.config) },
     { provide: PROGRESS_SINK, useValue: progress },
     { provide: AGING, useValue: parts.config.aging * 1000 },
     { provide: JobQueries, useValue: new JobQueries(parts.readStore) },

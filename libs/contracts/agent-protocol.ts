@@ -75,19 +75,22 @@ export interface AssignedTask {
   readonly partitions: number;
   /** Of a task that works in batches: how far the contract's `batchSize` may be reduced, and bytes that an item takes. */
   readonly batch?: AssignedBatch;
+  /** Seconds that the run takes by its job's estimate; absent when the job has none. */
+  readonly duration?: number;
   /** Seconds that the run may take; the agent ends it then with class `timeout`. */
   readonly runTimeout?: number;
 }
 
 /**
  * `source` is `sha256:…` (fetched from the artifact store), `https://…`, `http://…` or `job:ID/path`; `sha256` what its bytes
- * must have, 64 hexadecimal digits.
+ * must have, 64 hexadecimal digits. With `unpack` they are an archive, and `path` the folder that its content goes into.
  */
 export interface AssignedInput {
   readonly source: string;
   readonly path: string;
   readonly size?: number;
   readonly sha256?: string;
+  readonly unpack?: boolean;
 }
 
 export interface Assignment {
@@ -95,6 +98,8 @@ export interface Assignment {
   readonly fencingToken: number;
   readonly jobId: string;
   readonly attempt: number;
+  /** The job's, higher first. */
+  readonly priority?: number;
   readonly desired: DesiredState;
   /** How far the control plane has recorded it: `reserved` still wants a confirmation. */
   readonly state: string;

@@ -19,7 +19,7 @@ export type { Governor } from './queue/admission.js';
 export { laneByNeed } from './queue/lane.js';
 export type { Discipline } from './queue/lane.js';
 export { TaskQueue } from './queue/task-queue.js';
-export type { Destroyed, LaneOptions, QueueOptions, Submitted } from './queue/task-queue.js';
+export type { Destroyed, LaneOptions, LaneView, QueueOptions, Submitted } from './queue/task-queue.js';
 export type {
   Step,
   TaskControl,

@@ -41,6 +41,7 @@ export { explainDecision, inputsInWords } from './explain-decision.js';
 export { bestNodes, explainNode, neverReasons, nodeAnswers, preferencesMet } from './explain-node.js';
 export type { EligibleNode, NodeAnswer, NodeExplanation, NodeReason } from './explain-node.js';
 export { sameHolds } from './line.js';
+export { MOST_UNCONFIRMED } from './filters/executor-state.js';
 export { eventsThatLift, reasonDefinition, REASONS, TURNS } from './filters/reasons.js';
 export type { ReasonCode, ReasonDefinition } from './filters/reasons.js';
 export { nextRequest, plannedRequest, requestOf, waitingPartitions } from './request.js';

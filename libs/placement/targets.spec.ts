@@ -13,7 +13,7 @@ import { contextAt, GIB, World } from './testing/world.js';
 const nodes = strictNodes.map((plans) => plans.map((plan, index) => (index % 2 ? plan : { ...plan, policy: {} })));
 
 /** What a part waits for on its node, said once more. */
-const WAITS = ['policy.max-share', 'node.excluded', 'node.set-aside', 'node.probation'];
+const WAITS = ['policy.max-share', 'node.excluded', 'node.set-aside', 'node.probation', 'node.unconfirmed'];
 const isWaitedFor = ({ reason, never }: NodeReason): boolean =>
   reason.startsWith('quota.') || (!never && (WAITS.includes(reason) || reason.startsWith('capacity.')));
 

@@ -22,6 +22,7 @@ const WAITED_FOR: ReadonlySet<ReasonCode> = new Set([
   'node.excluded',
   'node.set-aside',
   'node.probation',
+  'node.unconfirmed',
   'capacity.cpu',
   'capacity.memory',
   'capacity.disk',

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemTimers } from '#kernel';
 import type { RecordedEvent } from '#event-store';
@@ -25,6 +26,8 @@ const notice = {
   recordedAt: '2026-11-29T00:00:00.000Z',
 };
 const going = new AbortController().signal;
+/** Longer than any machine takes. */
+const LONG = 200_000;
 
 describe('E-08 a webhook', () => {
   let server: Server;
@@ -54,7 +57,7 @@ describe('E-08 a webhook', () => {
 
   it('gets the event as it is stored, signed', async () => {
     answer = (_request, response) => response.writeHead(204).end();
-    await webhook({ url, secret: 'shared', timeout: 5_000 }, systemTimers)(event, going);
+    await webhook({ url, secret: 'shared', timeout: LONG }, systemTimers)(event, going);
     const body = bodies.at(-1)!;
     expect(JSON.parse(body)).toMatchObject(notice);
     expect(headers.at(-1)).toMatchObject({
@@ -67,7 +70,7 @@ describe('E-08 a webhook', () => {
 
   it.each([500, 404, 302])('has not taken it when it answers %d', async (status) => {
     answer = (_request, response) => response.writeHead(status, { location: '/elsewhere' }).end('no');
-    const delivery = webhook({ url, timeout: 5_000 }, systemTimers)(event, going);
+    const delivery = webhook({ url, timeout: LONG }, systemTimers)(event, going);
     await expect(delivery).rejects.toThrow(`the answer was ${String(status)}`);
   });
 
@@ -76,8 +79,8 @@ describe('E-08 a webhook', () => {
     const silent = webhook({ url, timeout: 50 }, systemTimers)(event, going);
     await expect(silent).rejects.toThrow('no answer within 0.05 s');
     answer = (request) => request.socket.destroy();
-    await expect(webhook({ url, timeout: 5_000 }, systemTimers)(event, going)).rejects.toThrow();
-    const nowhere = webhook({ url: 'http://127.0.0.1:1/', timeout: 5_000 }, systemTimers);
+    await expect(webhook({ url, timeout: LONG }, systemTimers)(event, going)).rejects.toThrow();
+    const nowhere = webhook({ url: 'http://127.0.0.1:1/', timeout: LONG }, systemTimers);
     await expect(nowhere(event, going)).rejects.toThrow(/ECONNREFUSED|bad port/);
   });
 });
@@ -99,7 +102,7 @@ describe('E-08 a hook that is a program', () => {
     await rm(folder, { recursive: true });
   });
 
-  const run = (script: string, timeout = 10_000): Promise<void> =>
+  const run = (script: string, timeout = LONG): Promise<void> =>
     hookCommand({ command: ['sh', '-c', script, folder], timeout }, systemTimers)(event, going);
 
   it('gets the event on its input, and what it is about in its environment, but no secret of ours', async () => {
@@ -123,9 +126,10 @@ describe('E-08 a hook that is a program', () => {
   it('is killed with all it started when it takes too long', async () => {
     const file = join(folder, 'pid');
     await writeFile(file, '');
-    await expect(run(`sleep 60 & echo $! > ${file}; wait`, 300)).rejects.toThrow('it did not end within 0.3 s');
+    await expect(run(`sleep 60 & echo $! > ${file}; wait`, 2_000)).rejects.toThrow('it did not end within 2 s');
     const pid = Number(await readFile(file, 'utf8'));
     expect(pid).toBeGreaterThan(0);
-    expect(await stateOf(pid)).toMatch(/^(?:gone|Z)$/);
+    // It has been killed; when the kernel sees to that is its own affair.
+    while (!/^(?:gone|Z)$/.test(await stateOf(pid))) await setImmediate();
   });
 });

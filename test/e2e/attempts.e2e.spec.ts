@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   count,
+  drainSoon,
   enrolLabelled,
   eventsOf,
   eventually,
@@ -54,13 +55,11 @@ describe('the attempts of a job', () => {
     eventually(
       () => job(jobId),
       ({ state }) => state === wanted,
-      90_000,
     );
   const reaches = (jobId: string, type: string, times = 1): Promise<RawEvent[]> =>
     eventually(
       () => events(jobId),
       (all) => count(all, type) >= times,
-      90_000,
     );
   const started = async (node: ProtocolNode, jobId: string): Promise<Assigned> => {
     const execution = await node.assigned(jobId);
@@ -71,10 +70,7 @@ describe('the attempts of a job', () => {
   const partition = async (jobId: string) => statesOf(await events(jobId)).at(-1)?.partitions[0];
   const firstOf = (all: readonly RawEvent[], wanted: string) => all.find(({ type }) => type === wanted);
   const at = ({ data }: RawEvent): number => Date.parse(String(data.at));
-  const drain = (name: string): Promise<unknown> => {
-    const deadline = new Date(Date.now() + 500).toISOString();
-    return system.operator().post(`/nodes/${name}/drain`, { reason: 'new disks', deadline });
-  };
+  const drain = (name: string): Promise<unknown> => drainSoon(system.operator(), name);
 
   const broken = { class: 'infrastructure', code: 'sandbox' };
 
@@ -87,7 +83,7 @@ describe('the attempts of a job', () => {
       // Nowhere to go for a while.
       await eventually(
         () => job(jobId),
-        ({ state, decisions }) => state === 'queued' && decisions === 2,
+        ({ state, decisions }) => state === 'queued' && Number(decisions) >= 2,
       );
       const lost = { class: 'node-lost', code: 'node-lost', message: expect.stringMatching(/^node late-1 was silent/) };
       expect(await job(jobId)).toMatchObject({ failure: lost });
@@ -175,13 +171,13 @@ describe('the attempts of a job', () => {
       });
       expect(count(await events(jobId), 'ExecutionReserved')).toBe(2);
 
-      const without = await submit('own', { retry, timeouts: { queue: '1s' } });
+      const without = await submit('own', { retry, timeouts: { queue: '5s' } });
       const last = await started(node, without);
       await system.operator().post('/nodes/own-1/cordon', { reason: 'new disks' });
       await node.report('fail', last, { ...fails, message: 'exit code 3: no such column' });
       expect(await inState(without, 'failed')).toMatchObject({
         reason:
-          'timed out after 1 s in the queue; the last error of a run was application: exit code 3: no such column',
+          'timed out after 5 s in the queue; the last error of a run was application: exit code 3: no such column',
       });
     },
 
@@ -256,7 +252,6 @@ describe('the attempts of a job', () => {
     const log = await eventually(
       () => wholeLog(system.operator()),
       (all) => names.every((name) => heldOn(all, name).length === 0),
-      60_000,
     );
     expect(violations(log)).toEqual([]);
     expect(system.report()).not.toMatch(/"level":(50|60)|"level":"(error|fatal)"/);

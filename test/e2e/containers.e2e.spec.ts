@@ -25,7 +25,6 @@ if (typeof engine === 'string') process.stderr.write(`skipped: jobs with an imag
     await eventually(
       () => system.operator().get<{ inventory: { container?: object } }>('/nodes/engine'),
       ({ inventory }) => inventory.container !== undefined,
-      60_000,
     );
   });
 
@@ -39,7 +38,6 @@ if (typeof engine === 'string') process.stderr.write(`skipped: jobs with an imag
     eventually(
       () => system.researcher().get<Record<string, unknown>>(`/jobs/${jobId}`),
       ({ state }) => ['completed', 'failed'].includes(String(state)),
-      60_000,
     );
 
   it('runs on the node with an engine, which is explained, and its results are recorded', async () => {

@@ -9,7 +9,7 @@ describe('the data of jobs', () => {
   let system: TestSystem;
 
   beforeAll(async () => {
-    system = await TestSystem.start();
+    system = await TestSystem.start({ env: { ESCALON_OFFLINE_AFTER: '600' } });
   });
 
   afterAll(async () => {

@@ -50,7 +50,6 @@ describe('a job from submission to result', () => {
     eventually(
       () => system.researcher().get<Record<string, unknown>>(`/jobs/${jobId}`),
       ({ state }) => ['completed', 'failed', 'cancelled'].includes(String(state)),
-      60_000,
     );
 
   it('A-18 A-38 A-47 A-48 A-49 A-50 A-51 completes, with decision, artifacts, consumption, node and movements on record', async () => {

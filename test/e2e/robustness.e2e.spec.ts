@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { issueToken } from '#platform/auth';
 import {
@@ -23,7 +24,8 @@ describe('the interface, held against rubbish', () => {
   let operator: ApiClient;
 
   beforeAll(async () => {
-    system = await TestSystem.start();
+    // Its nodes speak when a test has something to say, and stay online meanwhile.
+    system = await TestSystem.start({ env: { ESCALON_OFFLINE_AFTER: '600' } });
     ada = system.researcher();
     operator = system.operator();
   });
@@ -222,9 +224,12 @@ describe('the interface, held against rubbish', () => {
     const node = await enrolled('shared');
     const there = { ...good, constraints: ['at = shared'] };
     const { id: theirs } = await eve.post('/jobs', { ...there, project: 'secret' });
-    const { executionId } = await node.assigned(theirs);
+    const first = await node.assigned(theirs);
+    await node.report('confirm', first);
+    const { executionId } = first;
     const { id: ours } = await ada.post('/jobs', there);
     const own = await node.assigned(ours);
+    await node.report('confirm', own);
     const executions = [executionId, own.executionId];
     await system.node('shared').post('/nodes/shared/heartbeat', { executions });
     const graph = async (api: ApiClient): Promise<object> => {
@@ -319,8 +324,8 @@ describe('the interface, held against rubbish', () => {
       const url = `${system.url.replace('http', 'ws')}/graphql?access_token=${await ada.token}`;
       const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
       const iterate = (id: string) =>
-        client.iterate<{ jobChanged: { type: string } }>({
-          query: `subscription { jobChanged(id: "${id}") { type } }`,
+        client.iterate<{ jobChanged: { jobId: string; type: string } }>({
+          query: `subscription { jobChanged(id: "${id}") { jobId type } }`,
         });
       const refused: unknown = await iterate(hidden)
         .next()
@@ -328,20 +333,22 @@ describe('the interface, held against rubbish', () => {
       expect(JSON.stringify(refused)).toContain('there is no job');
       const id = await submitted();
       const own = iterate(id);
-      const next = own.next();
-      // The subscription has no sign of having begun, so the job is changed until it is heard.
-      let heard = false;
-      void next.then(() => (heard = true));
+      const heard: { jobId: string; type: string }[] = [];
+      const hearing = (async () => {
+        for await (const { data } of own) if (data) heard.push(data.jobChanged);
+      })();
+      // The subscription has no sign of having begun, so the job is changed until it is heard; what came before may be heard too.
       await eventually(
         async () => {
           await ada.post(`/jobs/${id}/pause`);
           await ada.post(`/jobs/${id}/resume`);
           return heard;
         },
-        (done) => done,
+        (all) => all.some(({ type }) => /^Job(?:Paused|Resumed)$/.test(type)),
       );
-      expect((await next).value?.data?.jobChanged.type).toMatch(/^Job(?:Paused|Resumed)$/);
+      expect([...new Set(heard.map(({ jobId }) => jobId))]).toEqual([id]);
       await own.return?.();
+      await hearing;
       await client.dispose();
     });
   });
@@ -403,11 +410,18 @@ describe('the interface, held against rubbish', () => {
     });
 
     it('a plan is the decision, and writes nothing', async () => {
-      const before = await wholeLog(operator);
-      const plan = await ada.post('/jobs/plan', good);
+      const name = 'only-planned';
+      const plan = await ada.post('/jobs/plan', { ...good, name });
       expect(plan).toMatchObject({ outcome: expect.stringMatching(/deferred|rejected/), filtered: expect.any(Array) });
       expect(plan.explanation).toBeDefined();
-      expect(await wholeLog(operator)).toHaveLength(before.length);
+      // The jobs and nodes of other tests go on writing meanwhile.
+      const log = await wholeLog(operator);
+      const { id } = await ada.post('/jobs', { ...good, name });
+      expect(JSON.stringify(log)).not.toContain(name);
+      const first = log.filter(({ stream, revision }) => stream.startsWith('job-') && revision === '0');
+      expect([...new Set(first.map(({ type }) => type))]).toEqual(['JobSubmitted']);
+      const written = (await wholeLog(operator)).filter((event) => JSON.stringify(event).includes(name));
+      expect([...new Set(written.map(({ stream }) => stream))]).toEqual([`job-${String(id)}`]);
     });
   });
 
@@ -479,6 +493,7 @@ describe('the interface, held against rubbish', () => {
     it('E-05 logs: repeated bytes once, a gap with the offset wanted, nothing of strangers', async () => {
       const node = await enrolled('writes');
       const running = await node.assigned(await submitted({ constraints: ['at = writes'] }));
+      await node.report('start', running);
       const put = (query: string, body: string | undefined, name = 'writes', headers: Record<string, string> = BYTES) =>
         system.node(name).request('PUT', `/executions/${running.executionId}/logs?${query}`, body, headers);
       expect((await put('stream=stdout&offset=0', 'one\n')).body).toEqual({ nextOffset: 4 });
@@ -553,6 +568,19 @@ describe('the interface, held against rubbish', () => {
     });
   });
 
+  /** Resolves when so many more posts are on their way. */
+  const sent = (many: number): Promise<void> =>
+    new Promise((resolve) => {
+      let left = many;
+      const one = (message: unknown): void => {
+        if ((message as { request: { method: string } }).request.method === 'POST') left -= 1;
+        if (left > 0) return;
+        unsubscribe('undici:request:bodySent', one);
+        resolve();
+      };
+      subscribe('undici:request:bodySent', one);
+    });
+
   // The last one: it ends the process.
   it('an orderly stop answers what is under way, ends what waits, and exits with 0', async () => {
     const node = await enrolled('polls');
@@ -563,7 +591,9 @@ describe('the interface, held against rubbish', () => {
     const ended = events.text();
     // So that every post finds a connection: one that was not accepted yet is not under way.
     await Promise.all(Array.from({ length: 20 }, () => ada.get('/projects')));
+    const underWay = sent(20);
     const posts = Array.from({ length: 20 }, () => ada.request('POST', '/jobs', good));
+    await underWay;
     const exit = system.orchestrators[0]!.stop();
     expect((await poll).executions).toEqual([]);
     expect(await ended).toContain(': events');

@@ -74,11 +74,13 @@ describe('a control plane that is started again', () => {
     const execution = await node.assigned(running);
     await node.report('confirm', execution);
     await node.report('start', execution);
-    const silent = await submit({ name: 'silent', timeouts: { confirm: '3s' } });
-    await node.assigned(silent);
-    const waiting = await submit({ name: 'waiting' });
+    const waiting = await submit({ name: 'waiting', resources: { cpu: 2, memory: '1GiB' } });
     await recorded(waiting, 'PlacementDecided');
-    const before = await node.assignments();
+    const silent = await submit({ name: 'silent', timeouts: { confirm: '5s' } });
+    const before = await eventually(
+      () => node.assignments(),
+      ({ executions }) => executions.length === 2,
+    );
     expect(before.executions.map(({ jobId }) => jobId)).toEqual([running, silent]);
 
     await end();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TestSystem, count, wholeLog } from '../system/index.js';
+import { TestSystem, count, eventually, wholeLog } from '../system/index.js';
 
 interface GraphqlAnswer {
   readonly data: Readonly<Record<string, { readonly id: string }>>;
@@ -143,6 +143,10 @@ describe('submitting', () => {
   it('E-01 a job that no node could ever run is told so at once', async () => {
     const { ProtocolNode } = await import('../system/index.js');
     await new ProtocolNode('small', system.as({ role: 'node', account: 'enrol' })).enrol();
+    await eventually(
+      () => system.researcher().post('/jobs/plan', good),
+      ({ considered }) => considered === 1,
+    );
     const { body } = await system.researcher().request('POST', '/jobs', { ...good, resources: { memory: '64GiB' } });
     expect(body.warnings.join()).toMatch(/64 GiB/);
     expect(body.warnings.join()).toMatch(/8 GiB/);

@@ -48,7 +48,7 @@ describe('subscribers', () => {
       { name: 'tape', command: hook, events: ['JobCompleted'], from: 'start' },
     ];
     await writeFile(file, JSON.stringify({ subscribers }));
-    system = await TestSystem.start({ env: { ESCALON_SUBSCRIBERS_FILE: file } });
+    system = await TestSystem.start({ env: { ESCALON_SUBSCRIBERS_FILE: file, ESCALON_OFFLINE_AFTER: '600' } });
   });
 
   afterAll(async () => {
@@ -112,7 +112,10 @@ describe('subscribers', () => {
       () => Promise.resolve(refused),
       (count) => count >= 3,
     );
-    expect(await metric('escalon_subscriber_deliveries_total{subscriber="web",result="failed"}')).toBeGreaterThan(2);
+    await eventually(
+      () => metric('escalon_subscriber_deliveries_total{subscriber="web",result="failed"}'),
+      (count) => count >= 3,
+    );
     await eventually(
       () => metric('escalon_subscriber_lag_seconds{subscriber="web"}'),
       (lag) => lag > 0,

@@ -43,7 +43,6 @@ describe('two control planes on one store and database', () => {
       (events) =>
         events.filter(({ type }) => type === 'JobCompleted').length === JOBS &&
         names.every((name) => heldOn(events, name).length === 0),
-      120_000,
     );
     expect(violations(log)).toEqual([]);
     const completed = log.filter(({ type }) => type === 'JobCompleted').map(({ stream }) => stream);

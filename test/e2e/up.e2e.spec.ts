@@ -30,7 +30,7 @@ describe('escalon up', () => {
 
   it('runs the system, and a job in it, in a folder with a space in its path', async () => {
     await up();
-    const submitted = await escalon('job', 'submit', 'examples/census/job.yaml', '--wait', '--timeout', '60s');
+    const submitted = await escalon('job', 'submit', 'examples/census/job.yaml', '--wait', '--timeout', '200s');
     expect({ code: submitted.code, err: submitted.err }).toMatchObject({ code: 0 });
     jobId = submitted.out.trim();
   });
@@ -54,8 +54,8 @@ describe('escalon up', () => {
       const now = appsBelow(supervisor);
       return [...before].every(([app, pid]) => now.has(app) && now.get(app) !== pid);
     });
-    await eventually('it answers', async () => (await escalon('job', 'list')).code === 0, 60);
-    const again = await escalon('job', 'submit', 'examples/census/job.yaml', '--wait', '--timeout', '100s');
+    await eventually('it answers', async () => (await escalon('job', 'list')).code === 0);
+    const again = await escalon('job', 'submit', 'examples/census/job.yaml', '--wait', '--timeout', '200s');
     expect({ code: again.code, err: again.err }).toMatchObject({ code: 0 });
   });
 

@@ -38,7 +38,7 @@ const listen = (url: string, sign: RegExp): { store: ConnectedEventStore; compla
     const { cause } = details as { cause: string };
     if (sign.test(cause)) complain(cause);
   };
-  const store = connect(url, { timeout: 1_500, logger: { info: () => undefined, warn } });
+  const store = connect(url, { timeout: 5_000, logger: { info: () => undefined, warn } });
   opened.push(() => store.close());
   return { store, complaint };
 };

@@ -64,7 +64,7 @@ const forgetful = async (forgets: number): Promise<{ server: Server; port: numbe
 
 it('a subscription that the server has forgotten is found by its missing event and made anew', async () => {
   const { server, port, subscriptions } = await forgetful(2);
-  const store = connect(plainUrl(port), { idle: 50 });
+  const store = connect(plainUrl(port), { idle: 400 });
   const recorder = new Recorder();
   const subscription = store.subscribe({ after: -1n, filter: { streamPrefixes: ['job-'] } }, recorder);
   await recorder.untilCaughtUp();

@@ -16,7 +16,14 @@ export interface RawEvent {
 
 /** A job's raw events as an auditor reads them. */
 export const eventsOf = async (api: ApiClient, jobId: string): Promise<RawEvent[]> =>
-  (await api.get<{ items: RawEvent[] }>(`/jobs/${jobId}/events`)).items;
+  page(api, `/jobs/${jobId}/events`);
+
+/** From the log itself. What is read of a read model afterwards holds these events too. */
+const page = async (api: ApiClient, path: string): Promise<RawEvent[]> => {
+  const { items } = await api.read<{ items: RawEvent[] }>(path);
+  api.known.heard(items.at(-1)?.position);
+  return items;
+};
 
 export const typesOf = (events: readonly RawEvent[]): string[] => events.map(({ type }) => type);
 
@@ -105,7 +112,7 @@ export const heldOn = (log: readonly RawEvent[], nodeId: string): string[] => {
 export const wholeLog = async (api: ApiClient): Promise<RawEvent[]> => {
   const events: RawEvent[] = [];
   for (let from = ''; ;) {
-    const { items } = await api.get<{ items: RawEvent[] }>(`/events${from && `?from=${from}`}`);
+    const items = await page(api, `/events${from && `?from=${from}`}`);
     events.push(...items);
     const last = items.at(-1);
     if (!last) return events;

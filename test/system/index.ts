@@ -1,4 +1,6 @@
 export { ApiClient } from './api-client.js';
+export { drainSoon } from './drain-soon.js';
+export { HeldUploads } from './held-uploads.js';
 export { enrolLabelled, submitLabelled } from './labelled.js';
 export { consumption, inventory, ProtocolNode } from './protocol-node.js';
 export type { Assigned } from './protocol-node.js';

@@ -58,13 +58,18 @@ export class ProtocolNode {
 
   async assignments(after?: string, wait = '0s'): Promise<{ revision: string; executions: Assigned[] }> {
     const since = after === undefined ? '' : `&after=${after}`;
-    return this.api.get(`/nodes/${this.name}/assignments?wait=${wait}${since}`);
+    const set = await this.api.read<{ revision: string; executions: Assigned[] }>(
+      `/nodes/${this.name}/assignments?wait=${wait}${since}`,
+    );
+    // The point of the log at which the set changed last, -1 while it never did.
+    if (set.revision !== '-1') this.api.known.heard(set.revision);
+    return set;
   }
 
   /** The first execution that is wanted here; waits for it. */
   async assigned(jobId?: string): Promise<Assigned> {
     let after: string | undefined;
-    for (let polls = 0; polls < 20; polls += 1) {
+    for (let polls = 0; polls < 40; polls += 1) {
       const set = await this.assignments(after, '5s');
       const found = set.executions.find((one) => jobId === undefined || one.jobId === jobId);
       if (found) return found;

@@ -5,7 +5,7 @@ import { issueToken } from '#platform/auth';
 import type { TokenClaims } from '#platform/auth';
 import { freePort, startEmbeddedPostgres } from '#platform/postgres';
 import type { EmbeddedPostgres } from '#platform/postgres';
-import { ApiClient } from './api-client.js';
+import { ApiClient, KnownPosition } from './api-client.js';
 import { ManagedProcess } from './managed-process.js';
 
 export const SECRET = 'a secret for tests only, of enough length';
@@ -24,6 +24,8 @@ export interface TestSystemOptions {
 export interface TestAgentOptions {
   /** What the agent's configuration file says, as JSON. */
   readonly config?: object;
+  /** Where it finds the control plane, if not at its own address. */
+  readonly url?: string;
 }
 
 /**
@@ -37,6 +39,8 @@ export class TestSystem {
   eventStore!: ManagedProcess;
   postgres!: EmbeddedPostgres;
   private postgresPort = 0;
+  /** Whoever wrote it. */
+  private readonly known = new KnownPosition();
 
   private constructor(
     readonly folder: string,
@@ -68,7 +72,7 @@ export class TestSystem {
   private esdbUrl = '';
 
   as(claims: TokenClaims, orchestrator = 0): ApiClient {
-    return new ApiClient(this.urls[orchestrator]!, issueToken(SECRET, claims));
+    return new ApiClient(this.urls[orchestrator]!, issueToken(SECRET, claims), this.known);
   }
 
   operator(orchestrator = 0): ApiClient {
@@ -85,12 +89,12 @@ export class TestSystem {
   }
 
   /** A real agent; resolves once it is enrolled. */
-  async addAgent(name: string, { config }: TestAgentOptions = {}): Promise<ManagedProcess> {
+  async addAgent(name: string, { config, url = this.url }: TestAgentOptions = {}): Promise<ManagedProcess> {
     const data = join(this.folder, 'agents', name);
     await mkdir(data, { recursive: true });
     const token = join(data, 'enrol.token');
     await writeFile(token, await issueToken(SECRET, { role: 'node', account: 'enrol' }), { mode: 0o600 });
-    const args = ['--url', this.url, '--data', data, '--name', name, '--token-file', token];
+    const args = ['--url', url, '--data', data, '--name', name, '--token-file', token];
     args.push('--institution', 'here', '--drain', '0s');
     if (config) {
       const file = join(data, 'agent.json');

@@ -1,10 +1,15 @@
-/** Whole processes tell nobody here what they do, so a test looks until it sees it, or says what it saw last. */
+/** Something hangs: no machine is so slow. */
+const HANGS = 200_000;
+
+/**
+ * Whole processes tell nobody here what they do, so a test looks until it sees it. When it does not come at all, the test
+ * says what it saw last.
+ */
 export const eventually = async <Value>(
   look: () => Promise<Value>,
   good: (value: Value) => boolean,
-  within = 30_000,
 ): Promise<Value> => {
-  const end = Date.now() + within;
+  const end = Date.now() + HANGS;
   let last: unknown;
   for (;;) {
     try {
@@ -14,7 +19,7 @@ export const eventually = async <Value>(
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`not within ${String(within)} ms; last seen: ${show(last)}`);
+    if (Date.now() > end) throw new Error(`not within ${String(HANGS)} ms; last seen: ${show(last)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 };

@@ -33,3 +33,12 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+
+/** What comes of a promise, or `undefined` as soon as the signal aborts: then nobody hears what comes of it. */
+export const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
+  new Promise((resolve, reject) => {
+    const letBe = (): void => resolve(undefined);
+    if (signal.aborted) letBe();
+    signal.addEventListener('abort', letBe, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', letBe));
+  });

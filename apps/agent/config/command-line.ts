@@ -4,16 +4,20 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseDuration } from '#contracts';
 import type { AgentOptions } from '../options.js';
+import { laneFlags } from './lane-flags.js';
 import { BadConfig, readConfig } from './read-config.js';
 
 export const USAGE = `usage: agent [--url URL] [--data DIR] [--name NAME] [--institution I] [--owner O]
-             [--config FILE] [--token-file FILE] [--drain TIME | --detach] [--log-level LEVEL]
+             [--config FILE] [--token-file FILE] [--lane LANE]... [--drain TIME | --detach]
+             [--log-level LEVEL]
 
   --url          the control plane, default $ESCALON_URL or http://127.0.0.1:8080
   --data         folder for identity, journal, cache and tasks, default $ESCALON_DATA/agent or .escalon/agent
   --name         the node's name, default from the host's name
   --token-file   file with the enrolment token, else $ESCALON_TOKEN; only needed the first time
   --config       YAML or JSON: overrides of the inventory, probes, labels, policy, limits
+  --lane         how executions wait for room that need devices (gpu), I/O slots (io) or neither (cpu): fifo,
+                 priority or backfill, and how many run at once, as gpu=fifo:2; default backfill without a limit
   --exit-with-parent  end when standard input ends, as after SIGTERM
   --drain        on SIGTERM take nothing new and give running tasks so long to finish, default 20s; a second
                  SIGTERM ends them at once
@@ -36,6 +40,7 @@ const OPTIONS = {
   institution: { type: 'string' },
   owner: { type: 'string' },
   config: { type: 'string' },
+  lane: { type: 'string', multiple: true },
   'token-file': { type: 'string' },
   detach: { type: 'boolean' },
   drain: { type: 'string' },
@@ -53,7 +58,9 @@ export const readCommandLine = async (args: readonly string[], env: Environment)
   const name = values.name ?? file.name ?? nodeName(hostname());
   const url = values.url ?? file.url ?? env['ESCALON_URL'] ?? 'http://127.0.0.1:8080';
   const drain = values.drain === undefined ? undefined : parseDuration(values.drain);
+  const { lanes, mistakes: wrongLanes } = laneFlags(values.lane ?? [], file.lanes);
   const mistakes = [
+    ...wrongLanes,
     ...(drain?.ok === false ? [`drain: ${drain.message}`] : []),
     ...(drain !== undefined && values.detach ? ['drain and detach: only one of them'] : []),
     ...(NAME.test(name) ? [] : [`name ${name}: lower-case letters, digits and dashes, at most 63`]),
@@ -68,6 +75,7 @@ export const readCommandLine = async (args: readonly string[], env: Environment)
     ...(values.institution !== undefined && { institution: values.institution }),
     ...(values.owner !== undefined && { owner: values.owner }),
     ...(token !== undefined && { token }),
+    ...(values.lane && { lanes }),
     ...(values.detach && { detach: true }),
     ...(drain?.ok && { drain: drain.value * 1000, detach: false }),
   };

@@ -1,3 +1,5 @@
+import { DISCIPLINES, LANES } from '../executions/lanes.js';
+
 const size = { type: ['string', 'number'] } as const;
 const text = { type: 'string', minLength: 1 } as const;
 const texts = { type: 'object', additionalProperties: { type: 'string' } } as const;
@@ -45,6 +47,12 @@ const policy = {
     maxShare: { type: 'object', additionalProperties: { type: 'number', minimum: 0, maximum: 1 } },
     price: { type: 'object', additionalProperties: { type: 'number', minimum: 0 } },
   },
+} as const;
+
+const lane = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { discipline: { enum: DISCIPLINES }, workers: { type: 'integer', minimum: 1 } },
 } as const;
 
 /** The agent's configuration file. Sizes and durations are checked apart, as they have a grammar of their own. */
@@ -95,6 +103,11 @@ export const CONFIG_SCHEMA = {
         cpu: { enum: ['share', 'ceiling'] },
       },
     },
+    lanes: {
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(LANES.map((name) => [name, lane])),
+    },
     containers: {
       type: 'object',
       additionalProperties: false,
@@ -108,6 +121,8 @@ export const CONFIG_SCHEMA = {
     logLimit: size,
     cacheLimit: size,
     largestInput: size,
+    largestUnpacked: size,
+    mostUnpacked: { type: 'integer', minimum: 1 },
     allowHttp: { type: 'boolean' },
     allowAddresses: { type: 'array', items: text },
     authorities: text,

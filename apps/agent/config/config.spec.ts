@@ -19,6 +19,9 @@ describe('the configuration file', () => {
       grace: 500ms
       drain: 2m
       logLimit: 1MiB
+      lanes: { cpu: { discipline: priority }, gpu: { discipline: fifo, workers: 2 } }
+      largestUnpacked: 2GiB
+      mostUnpacked: 5000
       limits: { enforce: watchdog, processes: 100 }`;
     expect(parseConfig(text, 'agent.yaml')).toEqual({
       inventory: {
@@ -36,6 +39,9 @@ describe('the configuration file', () => {
       grace: 500,
       drain: 120_000,
       logLimit: 2 ** 20,
+      lanes: { cpu: { discipline: 'priority' }, gpu: { discipline: 'fifo', workers: 2 } },
+      largestUnpacked: 2 * GIB,
+      mostUnpacked: 5000,
       limits: { enforce: 'watchdog', processes: 100 },
     });
   });
@@ -47,6 +53,16 @@ describe('the configuration file', () => {
     expect(wrong).toThrow(/\/cpu must be number/);
     expect(wrong).toThrow(/additional properties: colour/);
     expect(wrong).toThrow(/applications\/0 must have required property 'command'/);
+  });
+
+  it('G-58 names every mistake in its lanes, with what there is to choose', () => {
+    const lanes = '{ disk: {}, cpu: { discipline: lifo, workers: 0 }, io: { workers: 1.5 }, gpu: { limit: 1 } }';
+    const wrong = () => parseConfig(`{ lanes: ${lanes} }`, 'agent.yaml');
+    expect(wrong).toThrow(/\/lanes must NOT have additional properties: disk/);
+    expect(wrong).toThrow(/\/lanes\/cpu\/discipline must be equal to one of .*: fifo, priority, backfill/);
+    expect(wrong).toThrow(/\/lanes\/cpu\/workers must be >= 1/);
+    expect(wrong).toThrow(/\/lanes\/io\/workers must be integer/);
+    expect(wrong).toThrow(/\/lanes\/gpu must NOT have additional properties: limit/);
   });
 
   it('names every wrong quantity at once', () => {
@@ -89,6 +105,29 @@ describe('the command line', () => {
     const wrong = readCommandLine(['--drain', 'soon', '--detach'], {});
     await expect(wrong).rejects.toThrow(/drain: "soon" is no duration.*drain and detach: only one/s);
   });
+
+  it('G-58 chooses lanes, each in place of the same of the file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'escalon-config-'));
+    const file = join(folder, 'agent.yaml');
+    await writeFile(file, '{ lanes: { cpu: { workers: 9 }, io: { discipline: priority } } }');
+    const line = await readCommandLine(['--config', file, '--lane', 'gpu=fifo:2', '--lane', 'cpu=fifo'], {});
+    await rm(folder, { recursive: true });
+    expect(line?.options.lanes).toEqual({
+      cpu: { workers: 9, discipline: 'fifo' },
+      io: { discipline: 'priority' },
+      gpu: { discipline: 'fifo', workers: 2 },
+    });
+  });
+
+  it.each(['gpu', 'gpu=2', 'gpu=lifo', 'disk=fifo', 'gpu=fifo:0', 'gpu=fifo:2x', 'gpu=fifo:-1'])(
+    'G-58 refuses the lane %s, beside other mistakes',
+    async (lane) => {
+      const wrong = readCommandLine(['--lane', lane, '--lane', 'io=fifo', '--lane', 'io=fifo', '--url', 'ftp://x'], {});
+      await expect(wrong).rejects.toThrow(
+        new RegExp(`lane ${lane}: it is one of cpu, io, gpu.*lane io=fifo: io was given already.*url ftp://x`, 's'),
+      );
+    },
+  );
 
   it.each([
     ['Lab1.example.org', 'lab1'],

@@ -6,6 +6,7 @@ import { parseBytes, parseDuration } from '#contracts';
 import type { Parsed, Policy } from '#contracts';
 import { messageOf } from '../client/errors.js';
 import type { ContainerOptions } from '../containers/containers.js';
+import type { LaneChoices } from '../executions/lanes.js';
 import { isAddressRange } from '../inputs/address-policy.js';
 import type { Probe } from '../inventory/software.js';
 import type { AgentOptions, LimitOptions } from '../options.js';
@@ -50,10 +51,13 @@ interface ConfigFile {
   readonly detach?: boolean;
   readonly taskUser?: string;
   readonly limits?: LimitOptions;
+  readonly lanes?: LaneChoices;
   readonly containers?: ContainerOptions;
   readonly logLimit?: Quantity;
   readonly cacheLimit?: Quantity;
   readonly largestInput?: Quantity;
+  readonly largestUnpacked?: Quantity;
+  readonly mostUnpacked?: number;
   readonly allowHttp?: boolean;
   readonly allowAddresses?: readonly string[];
   readonly authorities?: string;
@@ -90,7 +94,8 @@ const isPattern = (pattern: string): boolean => {
 };
 
 const describe = ({ instancePath, message, params }: ErrorObject): string => {
-  const extra = 'additionalProperty' in params ? `: ${String(params['additionalProperty'])}` : '';
+  const told: unknown = 'additionalProperty' in params ? [params['additionalProperty']] : params['allowedValues'];
+  const extra = Array.isArray(told) ? `: ${told.join(', ')}` : '';
   return `${instancePath || '/'} ${message ?? 'is wrong'}${extra}`;
 };
 
@@ -130,13 +135,15 @@ class Quantities {
 const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
+type SizeKey = 'memory' | 'disk' | 'logLimit' | 'cacheLimit' | 'largestInput' | 'largestUnpacked';
+
 const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptions> => {
-  const size = (key: 'memory' | 'disk' | 'logLimit' | 'cacheLimit' | 'largestInput'): number | undefined =>
+  const size = (key: SizeKey): number | undefined =>
     file[key] === undefined ? undefined : quantities.size(`/${key}`, file[key]);
   const millis = (path: string, value: Quantity | undefined): number | undefined =>
     value === undefined ? undefined : quantities.seconds(path, value) * 1000;
-  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities, limits, containers } =
-    file;
+  const { url, data, name, owner, institution, allowHttp, taskUser, allowAddresses, authorities } = file;
+  const { limits, lanes, containers } = file;
   const { os, architecture, cpu, ioSlots, labels, applications, packages } = file;
   const gpus = file.gpus?.map((gpu, index) => ({
     ...gpu,
@@ -153,6 +160,7 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     allowHttp,
     taskUser,
     limits,
+    lanes,
     containers,
     allowAddresses,
     authorities,
@@ -165,6 +173,8 @@ const toOptions = (file: ConfigFile, quantities: Quantities): Partial<AgentOptio
     logLimit: size('logLimit'),
     cacheLimit: size('cacheLimit'),
     largestInput: size('largestInput'),
+    largestUnpacked: size('largestUnpacked'),
+    mostUnpacked: file.mostUnpacked,
   });
 };
 

@@ -27,6 +27,13 @@ export const failure = (
   diagnostics?: Readonly<Record<string, unknown>>,
 ): Failure => ({ class: kind, code, message, ...(diagnostics === undefined ? {} : { diagnostics }) });
 
+/** Of a task that an earlier agent started. */
+export const GONE = failure(
+  'infrastructure',
+  'agent-restarted',
+  'the agent restarted and the task is gone, leaving no exit status',
+);
+
 /** An expected failure on its way up through calls that otherwise answer something else. */
 export class ExecutionFault extends Error {
   constructor(readonly failure: Failure) {

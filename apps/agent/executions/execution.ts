@@ -12,13 +12,16 @@ import type { ProcessIdentity } from '../runner/process-identity.js';
 import { makeTaskFolder, removeTaskFolder, taskFolder } from '../runner/task-folder.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { TaskProcess } from '../runner/task-process.js';
-import { failure, failureOf } from './ending.js';
+import type { Holder } from './admission.js';
+import { failure, failureOf, GONE } from './ending.js';
 import type { Ending, Failure } from './ending.js';
+import { expectedEnd } from './expected-end.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
 import { adoptProcess, prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
-import { Run, timesOf } from './run.js';
+import { placeInputs } from './place-inputs.js';
+import { Run, timesOf, withTimes } from './run.js';
 import type { RunTimes } from './run.js';
 
 type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
@@ -32,7 +35,8 @@ type PlainReport = 'confirm' | 'prepare' | 'start' | 'publish';
  * failure from wherever it is; `discard`, when the server no longer wants to hear of it, ends it without a report; `leave`
  * lets go of it with process and journal as they are, for a later agent.
  */
-export class Execution {
+export class Execution implements Holder {
+  readonly endsBy: Holder['endsBy'] = (now) => expectedEnd(this.entry, this.desired, this.stopsBy, now);
   readonly over: Promise<void>;
   /** Resolves when it no longer holds its contract on this machine: its result is on disk, or all is over without one. */
   readonly released: Promise<void>;
@@ -43,6 +47,7 @@ export class Execution {
   private readonly logs: TaskLogs;
   private run: Run | undefined;
   private stopFailure: Failure | undefined;
+  private stopsBy: number | undefined;
   private unsure = false;
   private recorded: string | undefined;
   private discarded = false;
@@ -94,6 +99,7 @@ export class Execution {
   stop(reason: Failure): void {
     if (this.entry.phase === 'finished') return;
     this.stopFailure ??= reason;
+    this.stopsBy ??= this.host.clock.now() + this.host.grace;
     this.interrupt.abort();
     this.runWanted.resolve(undefined);
     this.run?.stop(reason);
@@ -165,9 +171,7 @@ export class Execution {
       const absent = task.image !== undefined && !(await this.host.containers.has(task.image)) ? task.image : undefined;
       if (absent !== undefined || this.host.inputs.anyMissing(inputs)) void this.report('prepare');
       if (absent !== undefined) await this.host.containers.fetch(absent, this.interrupt.signal);
-      const received = (bytes: number): void => this.meter.received(bytes);
-      const placed = this.host.inputs.place(this.id, inputs, this.folder.work, received, this.interrupt.signal);
-      await Promise.race([placed, aborted(this.interrupt.signal)]);
+      await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
@@ -214,8 +218,7 @@ export class Execution {
     if (!isAlive(identity) && !(await process.exitRecord())) {
       await process.kill();
       await process.dispose();
-      const reason = 'the agent restarted and the task is gone, leaving no exit status';
-      return this.finish(failure('infrastructure', 'agent-restarted', reason));
+      return this.finish(GONE);
     }
     this.host.log.info({ executionId: this.id, pid: identity.pid }, 'task taken back');
     this.unsure = true;
@@ -242,8 +245,7 @@ export class Execution {
     else this.passOn();
     const result = await Promise.race([ended, this.whenLeft()]);
     this.run = undefined;
-    if (!result) return false;
-    return this.processEnded(result.ending, result.endedAt);
+    return result ? this.processEnded(result.ending, result.endedAt) : false;
   }
 
   /** Journals what was done before anything follows: another batch (true), or the publishing. */
@@ -265,8 +267,7 @@ export class Execution {
   }
 
   private saveTimes(times: RunTimes): Promise<void> {
-    const { pausedSince: _, ...rest } = this.entry;
-    this.entry = { ...rest, ...times };
+    this.entry = withTimes(this.entry, times);
     const failed = (error: unknown): void =>
       this.host.log.error({ executionId: this.id, reason: messageOf(error) }, 'a pause could not be recorded');
     return this.host.journal.save(this.entry).catch(failed);

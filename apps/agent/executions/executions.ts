@@ -40,7 +40,7 @@ export class Executions {
     private readonly host: ExecutionHost,
     inventory: Inventory,
   ) {
-    this.admission = new Admission(inventory, host.clock, host.timers);
+    this.admission = new Admission(inventory, host.lanes, host);
   }
 
   /** Goes on with what an earlier agent left in the journal; processes and folders that nothing in it accounts for go. */
@@ -54,7 +54,7 @@ export class Executions {
       const { executionId, inputs } = entry.assignment;
       if (HAS_INPUTS.has(entry.phase)) this.host.inputs.adopt(executionId, inputs);
       const execution = this.add(entry);
-      if (entry.phase !== 'finished') this.admission.adopt(entry.assignment.contract, execution.released);
+      if (entry.phase !== 'finished') this.admission.adopt(entry.assignment, execution);
     }
   }
 
@@ -81,11 +81,13 @@ export class Executions {
       else if (this.waiting.has(assignment.executionId)) this.keepWaiting(assignment);
       else if (!this.recent.has(assignment.executionId)) this.consider(assignment);
     }
+    if (this.waiting.size > 0) this.admission.outlookChanged();
     this.listed.resolve(undefined);
   }
 
   discard(executionId: string, reason: string): void {
     this.live.get(executionId)?.discard(reason);
+    this.admission.outlookChanged();
   }
 
   /** Takes nothing new: what waits is declined, and so is what is listed from now on. */
@@ -132,11 +134,11 @@ export class Executions {
     });
   }
 
-  private async begin(executionId: string, contract: Contract): Promise<void> {
+  private begin(executionId: string, contract: Contract): Execution | undefined {
     const assignment = this.waiting.get(executionId);
-    if (!assignment) return;
+    if (!assignment) return undefined;
     this.waiting.delete(executionId);
-    await this.add(newEntry(assignment, contract)).released;
+    return this.add(newEntry(assignment, contract));
   }
 
   private keepWaiting(assignment: Assignment): void {

@@ -9,6 +9,7 @@ import type { Publisher } from '../outputs/publish.js';
 import type { ReportQueue } from '../reports/report-queue.js';
 import type { TaskUser } from '../runner/task-user.js';
 import type { Enforcer } from './enforcement.js';
+import type { LaneChoices } from './lanes.js';
 
 /** What all executions of an agent share. */
 export interface ExecutionHost extends Enforcer {
@@ -24,6 +25,7 @@ export interface ExecutionHost extends Enforcer {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Logger;
+  readonly lanes: LaneChoices;
   /** Milliseconds between asking a task to end and making it. */
   readonly grace: number;
   /** Bytes of each output stream that are kept and sent at most. */

@@ -47,6 +47,12 @@ export const timesOf = ({ startedAt, pausedFor, pausedSince }: JournalEntry, now
   ...(pausedSince !== undefined && { pausedSince }),
 });
 
+/** The entry with these times in place of its own. */
+export const withTimes = ({ pausedSince: _, ...entry }: JournalEntry, times: RunTimes): JournalEntry => ({
+  ...entry,
+  ...times,
+});
+
 /** What there is to watch. */
 export interface RunOf {
   readonly assignment: Assignment;

@@ -4,8 +4,9 @@ import type { AssignedInput } from '#contracts';
 import type { Random, Timers } from '#kernel';
 import { isTransient, Refused } from '../client/faults.js';
 import type { Http } from '../client/http.js';
-import { backoff, wait } from '../client/wait.js';
+import { backoff, unlessAborted, wait } from '../client/wait.js';
 import { ExecutionFault, failure } from '../executions/ending.js';
+import { diskUsage } from '../metering/disk-usage.js';
 import { insidePath } from '../runner/inside.js';
 import type { CacheReport } from './cache-report.js';
 import type { InputCache, Lease } from './input-cache.js';
@@ -15,11 +16,16 @@ import { parseSource } from './source.js';
 import type { InputSource } from './source.js';
 import { transfer } from './transfer.js';
 import type { Origin } from './transfer.js';
+import type { UnpackLimits } from './unpack/folder-writer.js';
+import { unpack } from './unpack/unpack.js';
 import type { WebClient } from './web-client.js';
 
 interface InputLimits {
   /** Bytes of one input at most. */
   readonly largest: number;
+  /** Bytes that an archive may unpack to at most, and files, folders and links. */
+  readonly largestUnpacked: number;
+  readonly mostUnpacked: number;
   readonly allowHttp: boolean;
 }
 
@@ -39,8 +45,27 @@ interface Wanted {
   readonly target: string;
 }
 
-/** Hears of fetched bytes. */
-type Received = (bytes: number) => void;
+/** Inputs of an execution, and where they go. */
+export interface Placing {
+  readonly executionId: string;
+  readonly inputs: readonly AssignedInput[];
+  /** The task's folder. */
+  readonly work: string;
+  /** Bytes that the contract allows in it; absent, no bound. */
+  readonly disk: number | undefined;
+  /** Hears of bytes fetched. */
+  readonly received: (bytes: number) => void;
+  /** Hears how much the folder takes, when an archive was unpacked. */
+  readonly sawDisk: (bytes: number) => void;
+}
+
+type Received = Placing['received'];
+
+/** Where the bytes come from, and what they must have when that is known. */
+interface Found {
+  readonly sha256: string | undefined;
+  readonly origin: Origin;
+}
 
 const fault = (code: string, message: string): ExecutionFault => new ExecutionFault(failure('input', code, message));
 
@@ -60,19 +85,14 @@ export class InputFetcher {
   }
 
   /**
-   * Places all inputs of an execution below `work`; what cannot be had is an `ExecutionFault`. After `signal` aborts no
-   * further input is begun; one being fetched goes on, as others may want it too. What is cached stays so until `release`.
+   * Places all inputs of an execution below its folder; what cannot be had is an `ExecutionFault`. After `signal` aborts it
+   * resolves soon, with no archive still being unpacked; what is being fetched goes on, as others may want it too. What is
+   * cached stays so until `release`.
    */
-  async place(
-    executionId: string,
-    inputs: readonly AssignedInput[],
-    work: string,
-    received: Received,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const wanted = inputs.map((input) => this.wanted(input, work));
-    this.leases.set(executionId, []);
-    for (const want of wanted) if (!signal.aborted) await this.placeOne(executionId, want, received);
+  async place(placing: Placing, signal: AbortSignal): Promise<void> {
+    const wanted = placing.inputs.map((input) => this.wanted(input, placing.work));
+    this.leases.set(placing.executionId, []);
+    for (const want of wanted) if (!signal.aborted) await this.placeOne(placing, want, signal);
   }
 
   /** Keeps cached what an execution was given by an earlier agent. */
@@ -105,40 +125,45 @@ export class InputFetcher {
     return { input, source, target: join(work, path) };
   }
 
-  private async placeOne(executionId: string, { source, target }: Wanted, received: Received): Promise<void> {
+  private async placeOne(placing: Placing, want: Wanted, signal: AbortSignal): Promise<void> {
+    const found = await unlessAborted(this.find(want.source), signal);
+    if (!found) return;
+    const { sha256, origin } = found;
+    if (sha256 === undefined) await this.placeUncached(placing, want, origin, signal);
+    else await this.placeDigest(placing, want, sha256, origin, signal);
+  }
+
+  private async find(source: InputSource): Promise<Found> {
     switch (source.kind) {
       case 'artifact':
-        return this.placeDigest(
-          executionId,
-          source.sha256,
-          artifactOrigin(this.parts.http, source.sha256),
-          target,
-          received,
-        );
+        return { sha256: source.sha256, origin: artifactOrigin(this.parts.http, source.sha256) };
       case 'job': {
         const sha256 = source.sha256 ?? (await this.digestOfResult(source.jobId, source.path));
-        return this.placeDigest(executionId, sha256, artifactOrigin(this.parts.http, sha256), target, received);
+        return { sha256, origin: artifactOrigin(this.parts.http, sha256) };
       }
-      case 'web': {
-        const origin = webOrigin(this.parts.web, source.url);
-        if (source.sha256 === undefined) return this.placeUncached(origin, target, received);
-        return this.placeDigest(executionId, source.sha256, origin, target, received);
-      }
+      case 'web':
+        return { sha256: source.sha256, origin: webOrigin(this.parts.web, source.url) };
     }
   }
 
   private async placeDigest(
-    executionId: string,
+    placing: Placing,
+    want: Wanted,
     sha256: string,
     origin: Origin,
-    target: string,
-    received: Received,
+    signal: AbortSignal,
   ): Promise<void> {
+    const { executionId, received } = placing;
     const fill = (path: string): Promise<void> => this.fetch(origin, path, sha256, received);
-    const lease = await this.parts.cache.lease(sha256, { from: origin.name, fill });
+    const leasing = this.parts.cache.lease(sha256, { from: origin.name, fill });
+    const lease = await unlessAborted(leasing, signal);
+    // Nobody waits for it any more, but it comes.
+    if (!lease) return void leasing.then((late) => late.release()).catch(() => undefined);
     const leases = this.leases.get(executionId);
     try {
-      await this.parts.cache.copy(lease, target);
+      await this.parts.cache.used(lease);
+      if (want.input.unpack) await this.unpack(placing, want, lease.path, signal);
+      else await unlessAborted(this.parts.cache.copy(lease, want.target), signal);
     } finally {
       // Released meanwhile: nobody would give this one back.
       if (leases && this.leases.get(executionId) === leases) leases.push(lease);
@@ -147,15 +172,46 @@ export class InputFetcher {
   }
 
   /** What has no digest is fetched for each task anew: it may be something else by now. */
-  private async placeUncached(origin: Origin, target: string, received: Received): Promise<void> {
+  private async placeUncached(placing: Placing, want: Wanted, origin: Origin, signal: AbortSignal): Promise<void> {
     const partial = await this.parts.cache.temporary();
+    const fetching = this.fetch(origin, partial, undefined, placing.received);
+    const over = fetching.then(
+      () => true,
+      () => true,
+    );
     try {
-      await this.fetch(origin, partial, undefined, received);
-      await mkdir(dirname(target), { recursive: true });
-      await rename(partial, target);
+      if (!(await unlessAborted(over, signal))) return;
+      await fetching;
+      if (want.input.unpack) await this.unpack(placing, want, partial, signal);
+      else await this.move(partial, want.target);
     } finally {
-      await rm(partial, { force: true });
+      const cleared = over.then(() => rm(partial, { force: true }));
+      if (!signal.aborted) await cleared;
     }
+  }
+
+  private async move(from: string, to: string): Promise<void> {
+    await mkdir(dirname(to), { recursive: true });
+    await rename(from, to);
+  }
+
+  /** Not even what is half written goes on being written once it has resolved. */
+  private async unpack(placing: Placing, want: Wanted, archive: string, signal: AbortSignal): Promise<void> {
+    const used = await diskUsage(placing.work);
+    const limits = this.unpackLimits(placing.disk === undefined ? Infinity : Math.max(0, placing.disk - used));
+    const written = (bytes: number): void => placing.sawDisk(used + bytes);
+    try {
+      await unpack({ archive, folder: want.target, name: want.input.path, limits, written }, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  private unpackLimits(left: number): UnpackLimits {
+    const { largestUnpacked, mostUnpacked } = this.parts.limits;
+    return left < largestUnpacked
+      ? { bytes: left, whose: 'which is left of the disk that the job asks for', entries: mostUnpacked }
+      : { bytes: largestUnpacked, whose: 'the most that this node unpacks', entries: mostUnpacked };
   }
 
   private fetch(origin: Origin, path: string, sha256: string | undefined, received: Received): Promise<void> {

@@ -93,10 +93,14 @@ export class InputCache {
     return { sha256, size: entry.size, path: this.folder.path(sha256, entry.size), release };
   }
 
+  /** Keeps for later processes that a leased file is in use now. */
+  used({ sha256, size }: Lease): Promise<void> {
+    return this.folder.used(sha256, size);
+  }
+
   /** Copies a leased file to `target`. */
-  async copy({ sha256, size, path }: Lease, target: string): Promise<void> {
+  async copy({ path }: Lease, target: string): Promise<void> {
     await mkdir(dirname(target), { recursive: true });
-    await this.folder.used(sha256, size);
     await copyFile(path, target, constants.COPYFILE_FICLONE);
   }
 

@@ -10,6 +10,7 @@ import { InputCache } from './input-cache.js';
 import { WebClient } from './web-client.js';
 
 const GIB = 2 ** 30;
+const MOST_UNPACKED = 1_000_000;
 
 interface Around {
   readonly nodeId: string;
@@ -25,13 +26,13 @@ interface Around {
 export const openInputs = async (options: AgentOptions, around: Around): Promise<InputFetcher> => {
   const { cacheLimit = 20 * GIB, largestInput = 50 * GIB, allowHttp = false, allowAddresses = [] } = options;
   const { nodeId, http, log, clock, timers, random, ids } = around;
-  const { authorities } = options;
+  const { authorities, largestUnpacked = 100 * GIB, mostUnpacked = MOST_UNPACKED } = options;
   const web = new WebClient({ allowHttp, allowAddresses, ...(authorities !== undefined && { authorities }) });
   let report: CacheReport | undefined = undefined;
   const changed = (): void => report?.changed();
   const cache = await InputCache.open(new CacheFolder(join(options.data, 'cache'), clock, ids), cacheLimit, changed);
   report = new CacheReport(nodeId, (least, most) => cache.recent(least, most), http, timers, random, log);
   report.changed();
-  const limits = { largest: largestInput, allowHttp };
+  const limits = { largest: largestInput, largestUnpacked, mostUnpacked, allowHttp };
   return new InputFetcher({ cache, report, http, web, limits, timers, random });
 };

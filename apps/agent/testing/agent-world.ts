@@ -61,6 +61,9 @@ export class AgentWorld {
   }
 }
 
+/** A number of seconds for a `sleep`, close to the one given, that no other process of this machine has in its command line. */
+export const own = (seconds: string): string => `${seconds}${process.pid}`;
+
 /** The living processes whose command line has this word. */
 export const running = (word: string): ProcessInfo[] =>
   processTable().filter(({ pid, state }) => {

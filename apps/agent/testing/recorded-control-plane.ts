@@ -14,7 +14,8 @@ import type {
 } from '#contracts';
 import { systemTimers } from '#kernel';
 
-const DEADLINE = 30_000;
+/** Something hangs: no machine is so slow. */
+const DEADLINE = 200_000;
 
 interface Reply {
   readonly status: number;
@@ -141,7 +142,7 @@ export class RecordedControlPlane {
     return found() as Report & { type: Type };
   }
 
-  /** Waits until `condition` holds, looking after every request; fails after `limit` (half a minute), telling what was heard. */
+  /** Waits until `condition` holds, looking after every request; fails after `limit` (when it hangs), telling what was heard. */
   async until(condition: () => boolean, what: string, limit = DEADLINE): Promise<void> {
     const late = new AbortController();
     const deadline = systemTimers.after(limit, () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { ConfigInvalid, readConfig } from './config.js';
+import { ConfigInvalid, heartbeatInterval, readConfig } from './config.js';
 
 const GOOD = {
   ESDB_URL: 'esdb://127.0.0.1:2113?tls=false',
@@ -70,6 +70,15 @@ describe('the configuration', () => {
 
   it('refuses a port that is no whole number', () => {
     expect(mistakesOf({ PORT: '80.5' })).toEqual([expect.stringContaining('whole number')]);
+  });
+
+  it.each([
+    [15, 5],
+    [600, 5],
+    [6, 2],
+    [0.3, 0.1],
+  ])('offline after %d s of silence: a heartbeat every %d s', (offlineAfter, interval) => {
+    expect(heartbeatInterval({ offlineAfter })).toBeCloseTo(interval, 9);
   });
 
   it('says when the file of the secret is not there', () => {

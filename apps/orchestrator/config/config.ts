@@ -46,6 +46,10 @@ export interface Config {
   readonly subscribers: readonly ConfiguredSubscriber[];
 }
 
+/** Seconds between the heartbeats of a node: it is silent only when it has missed several, however soon it counts as such. */
+export const heartbeatInterval = ({ offlineAfter }: Pick<Config, 'offlineAfter'>): number =>
+  Math.min(5, offlineAfter / 3);
+
 /** A start that was stopped: every wrong value by name. */
 export class ConfigInvalid extends Error {
   override readonly name = 'ConfigInvalid';

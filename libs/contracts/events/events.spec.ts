@@ -29,6 +29,12 @@ const versions = EVENT_TYPES.flatMap((type) =>
   })),
 );
 
+/** What was stored with a field that a version was given after it was first written: `Type.vN.FIELD`. */
+const later = readdirSync(folder('golden')).flatMap((file) => {
+  const [, type, version, field] = /^(\w+)\.v(\d+)\.(\w+)\.json$/.exec(file) ?? [];
+  return type && version && field ? [{ type, version: Number(version), field, name: file.replace('.json', '') }] : [];
+});
+
 const resolve = (schema: JsonSchema, root: JsonSchema): JsonSchema => {
   const name = (schema.$ref as string | undefined)?.replace('#/$defs/', '');
   return name === undefined ? schema : (root.$defs as Record<string, JsonSchema>)[name]!;
@@ -65,7 +71,10 @@ const without = (value: Json, [key, ...rest]: (string | number)[]): Json => {
 describe('the registry of events', () => {
   it.each(['schemas', 'golden'])('every type and version has its file in %s, and no file is left over', (name) => {
     const files = readdirSync(folder(name)).toSorted();
-    expect(files).toEqual(versions.map((version) => `${version.name}.json`).toSorted());
+    const added = name === 'golden' ? later.map((one) => `${one.name}.json`) : [];
+    expect(files.filter((file) => !added.includes(file))).toEqual(
+      versions.map((version) => `${version.name}.json`).toSorted(),
+    );
     expect(files.length).toBeGreaterThan(30);
   });
 
@@ -114,6 +123,17 @@ describe.each(versions)('$name', ({ type, version, name }) => {
 
   it('reads as today without a change of its facts', () => {
     expect(validateEvent(type, currentVersion(type), upcastRecorded(stored).data)).toEqual([]);
+  });
+});
+
+describe.each(later)('$name', ({ type, version, field, name }) => {
+  it('was stored with a field that the version has had since, and reads as today', () => {
+    const stored = golden(name);
+    expect(stored).toMatchObject({ type, metadata: { schemaVersion: version } });
+    expect(JSON.stringify(stored.data)).toContain(`"${field}":`);
+    expect(JSON.stringify(golden(`${type}.v${version}`).data)).not.toContain(`"${field}":`);
+    expect(validateEvent(type, version, stored.data)).toEqual([]);
+    expect(validateEvent(type, currentVersion(type as never), upcastRecorded(stored).data)).toEqual([]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Clock, Millis } from '#kernel';
+import type { Contract } from '#nodes';
 import type { Granted, Outlook, Reservation, Reserved, ResourceGovernor } from '../governor.js';
 import { leavesWorker, workerFreeAt } from './lane.js';
 import type { TaskLane, TaskRecord } from './record.js';
@@ -8,7 +9,10 @@ import type { Step, TaskEnd } from './task.js';
 const BACKFILL_DEPTH = 100;
 
 /** What the queue needs of a governor. */
-export type Governor = Pick<ResourceGovernor, 'reserve' | 'reserveBehind' | 'forecast' | 'release' | 'isActive'>;
+export type Governor = Pick<
+  ResourceGovernor,
+  'reserve' | 'reserveBehind' | 'forecast' | 'adopt' | 'release' | 'isActive'
+>;
 
 /**
  * Takes tasks from their line when the governor grants them a reservation, and gives it back. It asks in the lane's order and
@@ -32,6 +36,11 @@ export class Admission {
       if (lane.first === head) return lane.discipline === 'backfill' ? this.backfill(lane, head) : undefined;
     }
     return undefined;
+  }
+
+  /** Counts what a task holds that runs already. It never stood in line. */
+  adopt(task: TaskRecord, contract: Contract): void {
+    this.hold(task, this.governor.adopt(contract), contract);
   }
 
   /** Gives back what a task holds; whether it held anything. */
@@ -77,13 +86,17 @@ export class Admission {
       this.finish(task, { state: 'failed', reason: { code: 'governor.no-active-reservation', message } });
       return undefined;
     }
-    this.tell({ step: 'reserved', task: task.id });
     task.lane.remove(task);
+    this.hold(task, reservation, contract);
+    return task;
+  }
+
+  private hold(task: TaskRecord, reservation: Reservation, contract: Contract): void {
+    this.tell({ step: 'reserved', task: task.id });
     task.lane.running.add(task);
     this.holders.set(reservation, task);
     task.start(reservation, contract, this.clock.now());
     this.tell({ step: 'taken', task: task.id });
-    return task;
   }
 
   private backfill(lane: TaskLane, head: TaskRecord): TaskRecord | undefined {

@@ -237,6 +237,7 @@ describe('G-59 budgets stay with the governor', () => {
         reserve: () => wait,
         reserveBehind: () => wait,
         forecast: () => ({ at: 1000, items: 0 }),
+        adopt: (contract) => real.adopt(contract),
         release: (reservation) => real.release(reservation),
         isActive: (reservation) => real.isActive(reservation),
       },

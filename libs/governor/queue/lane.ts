@@ -88,13 +88,15 @@ export const laneByNeed = ({ resources, devices = [] }: Estimate): 'gpu' | 'io' 
 };
 
 /** Whether a worker will be there for the first in line at `start`, when one more task runs until `endsBy`. */
-export const leavesWorker = (lane: Lane<Standing>, endsBy: Millis | undefined, start: Millis, now: Millis): boolean =>
-  lane.running.size + 1 < lane.limit ||
-  [endsBy, ...[...lane.running].map((task) => task.endsBy(now))].some((end) => end !== undefined && end <= start);
+export const leavesWorker = (lane: Lane<Standing>, endsBy: Millis | undefined, start: Millis, now: Millis): boolean => {
+  const ends = [endsBy, ...[...lane.running].map((task) => task.endsBy(now))];
+  return ends.filter((end) => end === undefined || end > start).length < lane.limit;
+};
 
-/** When a worker of the lane is expected to be free; undefined when nobody knows. */
+/** When a worker of the lane is expected to be free; undefined when nobody knows. More may run than there are workers for. */
 export const workerFreeAt = (lane: Lane<Standing>, now: Millis): Millis | undefined => {
-  if (lane.running.size < lane.limit) return now;
+  const over = lane.running.size - lane.limit;
+  if (over < 0) return now;
   const ends = [...lane.running].flatMap((task) => task.endsBy(now) ?? []);
-  return ends.length > 0 ? Math.min(...ends) : undefined;
+  return ends.sort((left, right) => left - right)[over];
 };

@@ -23,6 +23,7 @@ export class TaskRecord {
   /** Set when cancelling was asked for; the callback may still run. */
   cancelled: Rejection | undefined;
   private readonly work: Work<unknown>;
+  private readonly foresee: TaskRequest['endsBy'];
   private readonly abort = new AbortController();
   private resumed = Promise.withResolvers<undefined>();
   private startedAt: Millis = 0;
@@ -38,6 +39,7 @@ export class TaskRecord {
     this.estimate = frozenCopy(request.estimate);
     this.priority = request.priority ?? 0;
     this.work = request.work;
+    this.foresee = request.endsBy;
     this.unmet = frozenCopy(request.dependsOn ?? []);
   }
 
@@ -80,10 +82,9 @@ export class TaskRecord {
 
   /** When it is expected to end if it starts at `now`, or has started; what is overdue is expected now. */
   endsBy(now: Millis): Millis | undefined {
-    const { duration } = this.estimate;
-    if (duration === undefined || this.pausedSince !== undefined) return undefined;
-    const start = this.reservation ? this.startedAt + this.pausedFor : now;
-    return Math.max(now, start + duration * 1000);
+    if (this.pausedSince !== undefined) return undefined;
+    const end = this.reservation && this.foresee ? this.foresee(now) : this.endByEstimate(now);
+    return end === undefined ? undefined : Math.max(now, end);
   }
 
   view(expectedStart: Millis | undefined): TaskView {
@@ -99,6 +100,12 @@ export class TaskRecord {
       ...(reason && { reason }),
       ...(expectedStart !== undefined && { expectedStart }),
     };
+  }
+
+  private endByEstimate(now: Millis): Millis | undefined {
+    const { duration } = this.estimate;
+    const start = this.reservation ? this.startedAt + this.pausedFor : now;
+    return duration === undefined ? undefined : start + duration * 1000;
   }
 
   private control(): TaskControl {

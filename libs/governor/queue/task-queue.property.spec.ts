@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Contract } from '#nodes';
+import { demandOf, forecast, holding, machineOf, verdict } from '../budget/index.js';
 import { laneByNeed } from '../index.js';
-import type { Discipline, LaneOptions, Reservation, TaskDependency } from '../index.js';
+import type { Discipline, LaneOptions, Reservation, TaskDependency, TaskView } from '../index.js';
 import { Bench, capacity, estimate, settle } from '../testing/bench.js';
 
 /*
@@ -274,23 +275,30 @@ describe('a queue under any history', () => {
     const lanes = fc.tuple(aLane('cpu'), aLane('io'), aLane('gpu'));
     await fc.assert(
       fc.asyncProperty(lanes, fc.array(move, { minLength: 1, maxLength: 20, size: 'max' }), async (options, moves) => {
-        const bench = new Driven({ gpus: [{ id: 'g', model: 'T4', memory: 10 }] }, options, laneByNeed);
+        const bench = new Driven({ gpus: GPUS }, options, laneByNeed);
+        const ends = new Ends();
         const ids: string[] = [];
         for (const one of moves) {
           const id = `${ids.length}`;
-          const known = ids[one.at % Math.max(1, ids.length)];
+          const inState = ids.filter((each) => bench.state(each) === MEANT[one.do]);
+          const among = inState.length > 0 ? inState : ids;
+          const known = among[one.at % Math.max(1, among.length)];
           if (one.do === 'submit') {
             const dependsOn = one.follows && known !== undefined ? [{ task: known, when: one.when }] : [];
             bench.submit(id, one.needs, { priority: one.priority, dependsOn });
             ids.push(id);
           } else if (known !== undefined) {
             if (one.do === 'cancel') bench.queue.cancel(known, 'so');
+            else if (one.do === 'pause') bench.queue.pause(known);
+            else if (one.do === 'resume') bench.queue.resume(known);
             else if (one.do === 'fail') bench.calls.get(known)?.fail(new Error('no'));
             else bench.calls.get(known)?.finish();
           }
           bench.time.advance(1000);
           await settle();
-          checkNoneForgotten(bench, options, ids);
+          const tasks = ids.flatMap((each) => bench.queue.task(each) ?? []);
+          ends.look(tasks, bench.time.now());
+          checkNoneForgotten(bench, options, tasks, ends);
         }
         await bench.queue.destroy();
         checkSteps(bench);
@@ -308,8 +316,16 @@ const aLane = (name: string): fc.Arbitrary<LaneOptions> =>
     discipline: fc.constantFrom<Discipline>('fifo', 'priority', 'backfill'),
   });
 
+/** Of which state the task should be that a move is for, if there is any. */
+const MEANT: Readonly<Record<string, string>> = {
+  finish: 'running',
+  fail: 'running',
+  pause: 'running',
+  resume: 'paused',
+};
+
 const move = fc.record({
-  do: fc.constantFrom('submit', 'submit', 'finish', 'fail', 'cancel'),
+  do: fc.constantFrom('submit', 'submit', 'submit', 'submit', 'finish', 'fail', 'cancel', 'pause', 'resume', 'resume'),
   at: fc.nat({ max: 9 }),
   priority: fc.nat({ max: 2 }),
   follows: fc.boolean(),
@@ -319,24 +335,89 @@ const move = fc.record({
       cpu: fc.integer({ min: 0, max: 4 }),
       ioSlots: fc.constantFrom(0, 1),
       gpu: fc.constantFrom(undefined, { count: 1, share: 0.6, models: [] }),
-      duration: fc.constantFrom(undefined, 5, 20),
+      duration: fc.constantFrom(undefined, 1, 5, 20),
     })
     .map(({ cpu, ioSlots, gpu, duration }) =>
       estimate({ cpu, ioSlots, ...(gpu && { gpu }) }, duration === undefined ? {} : { duration }),
     ),
 });
 
-/** The first of each lane that has a worker to spare really has to wait, and what is held fits the machine. */
-const checkNoneForgotten = (bench: Bench, lanes: readonly LaneOptions[], ids: readonly string[]): void => {
-  const tasks = ids.map((id) => bench.queue.task(id));
-  for (const { name, workers = 1 } of lanes) {
-    const running = tasks.filter((task) => task?.lane === name && task.state === 'running').length;
-    const [first] = bench.queue.lane(name)?.waiting ?? [];
-    if (first === undefined || running === workers) continue;
-    expectSame(bench.governor.examine(bench.queue.task(first)!.estimate).kind, 'WAIT');
+const GPUS = [{ id: 'g', model: 'T4', memory: 10 }];
+
+/** When what holds something is expected to end, told from looks a second apart: its duration after its start, pauses apart. */
+class Ends {
+  private readonly started = new Map<string, number>();
+
+  look(tasks: readonly TaskView[], now: number): void {
+    for (const { id, state } of tasks) {
+      const start = this.started.get(id) ?? now;
+      // Paused or resumed before the second that is over now.
+      if (state === 'running' || state === 'paused') this.started.set(id, state === 'paused' ? start + 1000 : start);
+    }
+  }
+
+  of({ id, state, estimate: { duration } }: TaskView, now: number): number {
+    if (duration === undefined || state === 'paused') return Infinity;
+    return Math.max(now, (this.started.get(id) ?? now) + duration * 1000);
+  }
+}
+
+/**
+ * The first of each lane that has a worker to spare really has to wait, and, where they may pass it, so do those behind it: each
+ * would delay it. What is held fits the machine.
+ */
+const checkNoneForgotten = (
+  bench: Bench,
+  lanes: readonly LaneOptions[],
+  tasks: readonly TaskView[],
+  ends: Ends,
+): void => {
+  const holders = tasks.filter(({ state }) => state === 'running' || state === 'paused');
+  for (const { name, workers = 1, discipline } of lanes) {
+    const running = holders.filter(({ lane }) => lane === name);
+    const [first, ...behind] = (bench.queue.lane(name)?.waiting ?? []).flatMap((id) => bench.queue.task(id) ?? []);
+    if (!first || running.length === workers) continue;
+    expectSame(bench.governor.examine(first.estimate).kind, 'WAIT');
+    if (discipline !== 'backfill') continue;
+    const passing = behind.filter((task) => mayPass(bench, task, first, { running, holders, workers, ends }));
+    expectSame(
+      passing.map(({ id }) => id),
+      [],
+    );
   }
   const held = bench.governor.contracts();
   const sum = (part: (contract: Contract) => number): number => held.reduce((total, one) => total + part(one), 0);
   const fits = sum(({ cpu }) => cpu) <= 4 && sum(({ ioSlots }) => ioSlots) <= 2 && sum(({ gpus }) => gpus.length) <= 1;
   expectSame(fits, true);
+};
+
+interface Others {
+  readonly running: readonly TaskView[];
+  readonly holders: readonly TaskView[];
+  readonly workers: number;
+  readonly ends: Ends;
+}
+
+/** Whether `task` would be granted now, and `head` have its resources and a worker as soon as without it. */
+const mayPass = (
+  bench: Bench,
+  task: TaskView,
+  head: TaskView,
+  { running, holders, workers, ends }: Others,
+): boolean => {
+  const now = bench.time.now();
+  const machine = machineOf(capacity({ gpus: GPUS }), bench.governor.contracts());
+  const answer = verdict(demandOf(task.estimate), machine);
+  if (answer.kind !== 'GRANT') return false;
+  const known = (one: TaskView, contract = one.contract!) => {
+    const at = ends.of(one, now);
+    return at === Infinity ? [] : [{ at, contract }];
+  };
+  const releases = holders.flatMap((one) => known(one));
+  const needs = demandOf(head.estimate);
+  const before = forecast(needs, machine, releases, now);
+  if (!before || [...running, task].filter((one) => ends.of(one, now) > before.at).length >= workers) return false;
+  const released = [...releases, ...known(task, answer.contract)];
+  const after = forecast(needs, holding(machine, answer.contract), released, now);
+  return after !== undefined && after.at <= before.at;
 };

@@ -55,6 +55,7 @@ describe('responsibilities', () => {
       reserve: () => answers.shift()!,
       reserveBehind: () => answers[0]!,
       forecast: () => undefined,
+      adopt: () => ({}) as never,
       release: () => 'released',
       isActive: () => true,
     };
@@ -99,6 +100,7 @@ describe('responsibilities', () => {
       },
       reserveBehind: (...given) => real.reserveBehind(...given),
       forecast: (...given) => real.forecast(...given),
+      adopt: (contract) => real.adopt(contract),
       release: (reservation) => real.release(reservation),
       isActive: (reservation) => real.isActive(reservation),
     };
@@ -150,7 +152,7 @@ describe('admission', () => {
     const bench = new Bench({}, workers(2));
     await bench.start('a', three);
     await bench.start('b', three);
-    expect([bench.state('b'), bench.queue.lane('tasks')]).toEqual(['pending', { waiting: ['b'], asleep: 1 }]);
+    expect([bench.state('b'), bench.queue.lane('tasks')]).toMatchObject(['pending', { waiting: ['b'], asleep: 1 }]);
     expect(bench.queue.task('b')?.reason).toMatchObject({ code: 'capacity.cpu', message: 'cpu: asked 3, 1 of 4 free' });
     for (let turn = 0; turn < 50; turn += 1) await bench.time.advanceAsync(60_000);
     bench.submit('c', one);

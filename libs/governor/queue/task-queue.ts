@@ -1,4 +1,5 @@
 import type { Clock, Rejected, Rejection } from '#kernel';
+import type { Contract } from '#nodes';
 import type { Estimate } from '../budget/index.js';
 import { Admission } from './admission.js';
 import type { Governor } from './admission.js';
@@ -20,6 +21,19 @@ export interface LaneOptions {
   readonly workers?: number;
   /** Default `fifo`. */
   readonly discipline?: Discipline;
+}
+
+/** A lane as it stands at the moment of asking. */
+export interface LaneView {
+  readonly discipline: Discipline;
+  /** Tasks at once, at most. */
+  readonly workers: number;
+  /** Tasks that hold a reservation; more than `workers` where more were taken in. */
+  readonly running: number;
+  /** The ids that stand in line, first first. */
+  readonly waiting: readonly string[];
+  /** Workers that sleep. */
+  readonly asleep: number;
 }
 
 export interface QueueOptions {
@@ -89,21 +103,26 @@ export class TaskQueue {
   submitAll(
     requests: readonly TaskRequest[],
   ): { readonly kind: 'submitted'; readonly ended: readonly Promise<TaskEnd>[] } | Rejected {
-    if (this.closing) return refusal([{ code: 'QUEUE_CLOSED', message: 'the queue is being destroyed' }]);
-    const placed = requests.map((request) => ({
-      ...request,
-      lane: request.lane ?? this.defaultLane(request.estimate),
-    }));
-    const mistakes = submissionMistakes(placed, {
-      stateOf: (id) => this.tasks.get(id)?.state,
-      hasLane: (name) => this.lanes.has(name),
-    });
-    if (mistakes.length > 0) return refusal(mistakes);
-    const tasks = placed.flatMap((request) => this.create(request));
+    const tasks = this.createAll(requests);
+    if (!Array.isArray(tasks)) return tasks;
     for (const task of tasks) this.linkDependencies(task);
     for (const task of tasks.filter(({ state }) => state === 'pending')) this.enqueue(task);
     for (const task of tasks) this.settleWithThoseOver(task);
     return { kind: 'submitted', ended: tasks.map(({ ended }) => ended.promise) };
+  }
+
+  /**
+   * Takes in what runs already and holds `contract`, whether it fits or not, and whether its lane has a worker left or not:
+   * until its `work`, called at once, has ended it counts as if it had been started here. Refused as by `submit`.
+   */
+  adopt<Result>(request: Omit<TaskRequest<Result>, 'dependsOn'>, contract: Contract): Submitted<Result> | Rejected {
+    const tasks = this.createAll([{ ...request, dependsOn: [] }]);
+    if (!Array.isArray(tasks)) return tasks;
+    for (const task of tasks) {
+      this.admission.adopt(task, contract);
+      this.workers.bring(task.lane, task);
+    }
+    return { kind: 'submitted', ended: tasks[0]?.ended.promise as Promise<TaskEnd<Result>> };
   }
 
   /** A task that stands in line never runs; one that runs is asked to end by its signal, and holds until it does. */
@@ -129,10 +148,15 @@ export class TaskQueue {
     if (!task) return unknown(id);
     if (task.state !== 'paused' || task.cancelled) return notIn(task, 'paused');
     task.resume(this.options.clock.now());
+    // Now that its end is foreseen again, something may pass the first in line.
+    this.resourcesChanged();
     return undefined;
   }
 
-  /** To be called by whoever changed what is free otherwise than through this queue. Wakes those who wait for it. */
+  /**
+   * To be called by whoever changed what is free, or when it will be, otherwise than through this queue. Wakes those who wait
+   * for it.
+   */
   resourcesChanged(): void {
     const waiting = [...this.lanes.values()].filter(({ first }) => first !== undefined);
     // What is free is offered first to the lane whose first task is the oldest.
@@ -144,10 +168,17 @@ export class TaskQueue {
     return task?.view(task.lane.first === task ? this.admission.expectedStart(task) : undefined);
   }
 
-  /** The ids that stand in line, first first, and how many workers sleep. */
-  lane(name: string): { readonly waiting: readonly string[]; readonly asleep: number } | undefined {
+  lane(name: string): LaneView | undefined {
     const lane = this.lanes.get(name);
-    return lane && { waiting: lane.waiting.map(({ id }) => id), asleep: lane.sleeping };
+    if (!lane) return undefined;
+    const { discipline, limit, running, waiting, sleeping } = lane;
+    return {
+      discipline,
+      workers: limit,
+      running: running.size,
+      waiting: waiting.map(({ id }) => id),
+      asleep: sleeping,
+    };
   }
 
   /**
@@ -157,6 +188,19 @@ export class TaskQueue {
   destroy(limit?: JoinLimit): Promise<Destroyed> {
     this.destroyed ??= this.end(limit);
     return this.destroyed;
+  }
+
+  private createAll(requests: readonly TaskRequest[]): TaskRecord[] | Rejected {
+    if (this.closing) return refusal([{ code: 'QUEUE_CLOSED', message: 'the queue is being destroyed' }]);
+    const placed = requests.map((request) => ({
+      ...request,
+      lane: request.lane ?? this.defaultLane(request.estimate),
+    }));
+    const mistakes = submissionMistakes(placed, {
+      stateOf: (id) => this.tasks.get(id)?.state,
+      hasLane: (name) => this.lanes.has(name),
+    });
+    return mistakes.length > 0 ? refusal(mistakes) : placed.flatMap((request) => this.create(request));
   }
 
   private create(request: TaskRequest & { readonly lane: string }): TaskRecord[] {

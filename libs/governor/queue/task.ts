@@ -1,4 +1,4 @@
-import type { Rejection } from '#kernel';
+import type { Millis, Rejection } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Estimate } from '../budget/index.js';
 import type { Release } from '../governor.js';
@@ -38,6 +38,11 @@ export interface TaskRequest<Result = unknown> {
   /** Name of a lane; else the first that the queue's `laneOf` gives. */
   readonly lane?: string;
   readonly dependsOn?: readonly TaskDependency[];
+  /**
+   * When the task is expected to end, asked with the present moment while it holds its reservation; undefined when nobody
+   * knows. Default: so long after its start as its estimate says, pauses apart.
+   */
+  readonly endsBy?: (now: Millis) => Millis | undefined;
 }
 
 /** How a task ended. `error` is what its callback threw; a task that never ran has none. */

@@ -9,7 +9,8 @@ export interface JoinLimit {
 }
 
 /**
- * The workers of all lanes. Each lane has up to its limit, made when there is something for them.
+ * The workers of all lanes. Each lane has up to its limit, made when there is something for them; a task that ran before
+ * brings its own, so there may be more than the limit, but none starts a task while as many run.
  *
  * A worker's modes: *looking* examines the line as long as something has changed since the last look; *running* awaits one
  * task; *asleep* waits on the lane's condition, when nothing can start. `wake` ends its sleep, and nothing else does: no
@@ -37,6 +38,11 @@ export class Workers {
     lane.rousing = true;
   }
 
+  /** Makes a worker for a task that has begun already. */
+  bring(lane: TaskLane, task: TaskRecord): void {
+    lane.workers.push(this.work(lane, task));
+  }
+
   /** Lets every worker go; resolves when all are gone, or the limit is over. */
   async join(lanes: Iterable<TaskLane>, limit: JoinLimit | undefined): Promise<void> {
     this.closing = true;
@@ -55,7 +61,8 @@ export class Workers {
     timer.cancel();
   }
 
-  private async work(lane: TaskLane): Promise<void> {
+  private async work(lane: TaskLane, begun?: TaskRecord): Promise<void> {
+    if (begun) await this.run(begun);
     while (true) {
       const task = this.look(lane);
       if (task) await this.run(task);
@@ -70,7 +77,7 @@ export class Workers {
 
   private look(lane: TaskLane): TaskRecord | undefined {
     lane.rousing = false;
-    while (lane.stirred && !this.closing) {
+    while (lane.stirred && !this.closing && lane.running.size < lane.limit) {
       lane.stirred = false;
       const task = this.examine(lane);
       if (!task) continue;

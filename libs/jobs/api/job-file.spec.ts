@@ -448,6 +448,21 @@ describe('a job file that is wrong', () => {
     },
   );
 
+  it('A-07 an input that is unpacked says so, and only that is kept', () => {
+    const inputs = ['./data', 'b', 'c'].map((path, index) => ({
+      source: `sha256:${zeros}`,
+      path,
+      ...(index < 2 && { unpack: index === 0 }),
+    }));
+    expect(spec(withTask({ inputs })).inputs).toEqual([
+      { source: `sha256:${zeros}`, path: 'data', unpack: true },
+      { source: `sha256:${zeros}`, path: 'b' },
+      { source: `sha256:${zeros}`, path: 'c' },
+    ]);
+    const wrong = [{ source: `sha256:${zeros}`, path: 'data', unpack: 'tar' }];
+    expect(mistakes(withTask({ inputs: wrong }))).toEqual(['/inputs/0/unpack WRONG_TYPE']);
+  });
+
   it('A-07 two inputs cannot be written to one place', () => {
     const source = `sha256:${'0'.repeat(64)}`;
     const inputs = [

@@ -73,12 +73,13 @@ const batch = (dto: BatchDto, onGpu: boolean, count: number): BatchRequest => {
   };
 };
 
-const input = ({ source, path, size, sha256 }: InputDto): InputRequest => ({
+const input = ({ source, path, size, sha256, unpack }: InputDto): InputRequest => ({
   source,
   path: foldPath(path),
   // A source that is a digest says it already.
   ...(sha256 !== undefined && !source.startsWith('sha256:') && { sha256 }),
   ...(size !== undefined && { size: bytesOf(size) }),
+  ...(unpack && { unpack }),
 });
 
 /** A cancelled job is never tried again, whatever the file says. */

@@ -73,6 +73,8 @@ export interface InputRequest {
   readonly sha256?: string;
   /** Bytes, when known at submission. */
   readonly size?: number;
+  /** The bytes are an archive, and `path` is the folder that its content goes into. Absent, they are a file. */
+  readonly unpack?: true;
 }
 
 export interface Dependency {

@@ -17,7 +17,7 @@ import { parseCache, parseEnrollment, parseHeartbeat, parseInventory } from './d
 import { NodePresence } from './presence.js';
 
 /** Seconds between heartbeats that agents are asked for. */
-const HEARTBEAT_INTERVAL = 5;
+export const HEARTBEAT_INTERVAL = Symbol('HeartbeatInterval');
 /** Longest long poll, in milliseconds. */
 const LONGEST_POLL = 60_000;
 
@@ -33,6 +33,7 @@ export class AgentController {
     private readonly view: ClusterView,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(SIGNING_SECRET) private readonly secret: string,
+    @Inject(HEARTBEAT_INTERVAL) private readonly heartbeatInterval: number,
   ) {}
 
   /** A node that comes back proves itself with the token that it was given the first time. */
@@ -54,7 +55,7 @@ export class AgentController {
     answered(await this.commands.execute(new ExecuteNode(nodeId, command, { actor: `node:${nodeId}` })), reply);
     await this.presence.seen(nodeId);
     const token = await issueToken(this.secret, { role: 'node', account: `node:${nodeId}`, nodeId });
-    return { nodeId, token, heartbeatInterval: HEARTBEAT_INTERVAL };
+    return { nodeId, token, heartbeatInterval: this.heartbeatInterval };
   }
 
   @Put(':id/inventory')

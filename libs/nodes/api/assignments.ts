@@ -7,7 +7,9 @@ import type { ClusterJob, ClusterState, LiveExecution } from '#placement';
 export const assignmentOf = (cluster: ClusterState, execution: LiveExecution): Assignment => {
   const { executionId, fencingToken, jobId, attempt, contract, confirmBy, state } = execution;
   const told = { executionId, fencingToken, jobId, attempt, contract, confirmBy, state };
-  return { ...told, desired: desiredState(cluster, execution), ...workOf(cluster, execution) };
+  const job = cluster.jobs.get(jobId);
+  const priority = job && { priority: job.priority };
+  return { ...told, ...priority, desired: desiredState(cluster, execution), ...workOf(cluster, execution) };
 };
 
 /** A job that has ended but still has something running wants it stopped. */
@@ -26,10 +28,12 @@ const workOf = (
   if (!job) return { task: { command: [], env: {}, outputs: [], partition, partitions: 1 }, inputs: [] };
   const { spec } = job;
   const limit = spec.timeouts.run === undefined ? {} : { runTimeout: spec.timeouts.run };
+  const { duration } = spec.estimate;
+  const expected = duration === undefined ? {} : { duration };
   const { command, env, image } = spec.task;
   const batch = spec.batch && { batch: batchOf(spec.batch, partition, spec.count) };
   const told = { command, env, ...(image !== undefined && { image }), outputs: spec.outputs };
-  const task = { ...told, partition, partitions: partitionsOf(job), ...batch, ...limit };
+  const task = { ...told, partition, partitions: partitionsOf(job), ...batch, ...expected, ...limit };
   return { task, inputs: spec.inputs };
 };
 

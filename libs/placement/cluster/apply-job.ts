@@ -14,7 +14,7 @@ import { hasTargets, isEndless } from '../job-types.js';
 import { applicationRecord, blame, clear } from './blame.js';
 import { digestOf } from '../inputs.js';
 import { nodeChanged } from './columns.js';
-import { markStarted } from './ledger.js';
+import { markConfirmed, markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
 import { newPartitions, partitionOf, partitionOver, targetsChanged } from './partitions.js';
 import { lineUp } from './pools.js';
@@ -213,6 +213,7 @@ const confirmed = (
   if (execution && contract) execution.contract = contract;
   const node = cluster.nodes.get(execution?.nodeId ?? '');
   if (!node) return;
+  markConfirmed(node, executionId);
   Object.assign(node.refusals, noRefusals());
   nodeChanged(cluster, node);
 };

@@ -49,6 +49,7 @@ const enrolled = (id: string, revision: bigint, data: NodeEnrolled['data']): Clu
   devices: devicesOf(data.inventory, new Map()),
   usedShares: 0,
   ledger: new Map(),
+  unconfirmed: 0,
   waiting: 0,
   projectCpu: new Map(),
   record: emptyRecord(),
@@ -117,7 +118,7 @@ const ignored = (_event: never): void => undefined;
 
 const claimed = (cluster: ClusterState, node: ClusterNode, { at, ...claim }: CapacityReserved['data']): void => {
   recordClaim(cluster, claim.project, claim.contract, 1, toMillis(at));
-  hold(cluster, node, { ...claim, assumed: false, started: false });
+  hold(cluster, node, { ...claim, assumed: false, confirmed: false, started: false });
 };
 
 const reduced = (cluster: ClusterState, node: ClusterNode, data: CapacityReduced['data']): void => {

@@ -17,12 +17,16 @@ export interface AssumedReservation {
   readonly contract: Contract;
 }
 
-/** Takes a reservation for granted. Does nothing when its event was applied already or the node is unknown. */
-export const assume = (cluster: ClusterState, reservation: AssumedReservation): void => {
+/**
+ * Takes a reservation for granted, as one that its node is still to confirm unless told otherwise. Does nothing when its event was
+ * applied already or the node is unknown.
+ */
+export const assume = (cluster: ClusterState, reservation: AssumedReservation, confirmed = false): void => {
   const node = cluster.nodes.get(reservation.nodeId);
   if (!node || node.ledger.has(reservation.executionId)) return;
   const { executionId, jobId, project, contract } = reservation;
-  hold(cluster, node, { executionId, jobId, project, contract, expiresAt: undefined, assumed: true, started: false });
+  const held = { executionId, jobId, project, contract, expiresAt: undefined, assumed: true };
+  hold(cluster, node, { ...held, confirmed, started: false });
   cluster.assumed.set(executionId, node.id);
 };
 
@@ -38,6 +42,7 @@ export const hold = (cluster: ClusterState, node: ClusterNode, held: Held): void
   letGo(cluster, node, held.executionId);
   cluster.assumed.delete(held.executionId);
   node.ledger.set(held.executionId, held);
+  if (!held.confirmed) node.unconfirmed += 1;
   if (!held.started) node.waiting += 1;
   book(cluster, node, held, 1);
 };
@@ -47,6 +52,7 @@ export const letGo = (cluster: ClusterState, node: ClusterNode, executionId: str
   const held = node.ledger.get(executionId);
   if (!held) return;
   node.ledger.delete(executionId);
+  if (!held.confirmed) node.unconfirmed -= 1;
   if (!held.started) node.waiting -= 1;
   book(cluster, node, held, -1);
 };
@@ -58,6 +64,14 @@ export const shrink = (cluster: ClusterState, node: ClusterNode, held: Held): vo
   book(cluster, node, before, -1);
   node.ledger.set(held.executionId, held);
   book(cluster, node, held, 1);
+};
+
+/** The node has confirmed a reservation that it holds. */
+export const markConfirmed = (node: ClusterNode, executionId: string): void => {
+  const held = node.ledger.get(executionId);
+  if (!held || held.confirmed) return;
+  held.confirmed = true;
+  node.unconfirmed -= 1;
 };
 
 /** The task of a held execution has begun to run. */

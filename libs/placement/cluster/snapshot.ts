@@ -57,6 +57,7 @@ const HELD: Codec<Held> = record<Held>()({
   contract: 'plain',
   expiresAt: 'plain',
   assumed: 'plain',
+  confirmed: 'plain',
   started: 'plain',
 });
 
@@ -89,6 +90,7 @@ const NODE = record<ClusterNode>()({
   devices: 'derived',
   usedShares: 'derived',
   ledger: LEDGER,
+  unconfirmed: 'derived',
   waiting: 'derived',
   projectCpu: 'derived',
   record: 'plain',
@@ -175,6 +177,7 @@ const addNode = (cluster: ClusterState, line: unknown): void => {
     devices: devicesOf(stored.inventory, new Map()),
     usedShares: 0,
     ledger: new Map(),
+    unconfirmed: 0,
     waiting: 0,
     projectCpu: new Map(),
   };

@@ -85,6 +85,8 @@ export interface Held {
   /** Absent while only assumed. */
   readonly expiresAt: Instant | undefined;
   readonly assumed: boolean;
+  /** Its node has confirmed it. */
+  confirmed: boolean;
   /** The task has begun to run. */
   started: boolean;
 }
@@ -118,6 +120,8 @@ export interface ClusterNode {
   usedShares: number;
   /** Live reservations by execution, the assumed ones too. */
   readonly ledger: Map<string, Held>;
+  /** Lines of the ledger that the node has not confirmed yet, those on their way to it too. */
+  unconfirmed: number;
   /** Lines of the ledger whose task has not begun. */
   waiting: number;
   /** Cores held by project, in thousandths. */

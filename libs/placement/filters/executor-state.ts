@@ -9,7 +9,7 @@ import type { Check } from './check.js';
 
 /**
  * Who is there to work: enrolled (a node that is not is not in the cluster), online by its heartbeats, neither cordoned
- * nor draining, and trusted with work.
+ * nor draining, trusted with work, and not busy with what it was given.
  *
  * Three ways to lose that trust do not overlap. *Excluded*: this node did not take this job, so this job leaves it alone for
  * a minute. *Set aside*: it did not take several jobs in a row, so all jobs leave it alone for a while, and then try it one at
@@ -32,6 +32,7 @@ export const executorStateChecks = (request: PlacementRequest, cluster: ClusterS
   exclusion(request),
   setAside(),
   probation(request, cluster),
+  unconfirmed(),
 ];
 
 const exclusion = ({ exclusions }: PlacementRequest): Check => {
@@ -58,6 +59,23 @@ const setAside = (): Check => {
     offer: ({ refusals }) => refusals.count,
   });
 };
+
+/**
+ * Reservations that a node may have without having confirmed them. An agent puts each on disk before it confirms, on a slow or busy
+ * machine some forty in a second; what it is not through with when `timeouts.confirm` is over (15 s unless a job says otherwise)
+ * expires and counts against the node. So many keep it busy for a second or two. A node that confirms within a tenth of a second,
+ * the way to it included, still gets 640 in a second, which is more than it can start. It is a constant and no setting, for every
+ * process must come to the same decision from the same log.
+ */
+export const MOST_UNCONFIRMED = 64;
+
+const unconfirmed = (): Check =>
+  check(
+    'node.unconfirmed',
+    undefined,
+    (node) => mustNow(node.unconfirmed < MOST_UNCONFIRMED),
+    (node) => node.unconfirmed,
+  );
 
 /**
  * A node whose last tries all failed gets one job at a time, as a trial, until one succeeds; when only one application

@@ -2,11 +2,21 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { JobSpec } from '#jobs';
 import type { Inventory, Policy } from '#nodes';
-import { second } from '#testing';
-import { explainDecision, explainNode, neverReasons, requestOf, smallestChange } from '../index.js';
+import { aContract, second } from '#testing';
+import {
+  assume,
+  explainDecision,
+  explainNode,
+  matchingNodes,
+  MOST_UNCONFIRMED,
+  neverReasons,
+  requestOf,
+  smallestChange,
+  unassume,
+} from '../index.js';
 import type { PlacementRequest } from '../index.js';
 import { reasonsPage } from './reasons-page.js';
-import { contextAt, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
+import { contextAt, ending, GIB, primaryReasons, reasonsOn, World } from '../testing/world.js';
 
 interface Case {
   readonly spec?: Partial<JobSpec>;
@@ -343,6 +353,76 @@ describe('executor state', () => {
       world.release('a', executionId, second(20));
     }
     expect(world.plan({}, second(20)).decision.wakesAt).toBe(second(50));
+  });
+
+  describe('a node with as many reservations to confirm as it may have', () => {
+    /** On a node `a` of its own pool; `j0` has the first of them. */
+    const full = (): { world: World; executionIds: string[] } => {
+      const world = new World();
+      world.node('a', { inventory: { cpu: 1_000, memory: 1_000 * GIB, disk: 1_000 * GIB } });
+      world.onNode('a', { type: 'NodePoolChanged', data: { pool: { name: 'p', discipline: 'fifo' }, at: second(0) } });
+      const executionIds = Array.from({ length: MOST_UNCONFIRMED }, (_, index) => {
+        expect(world.plan().nodeId).toBe('a');
+        world.job(`j${index}`);
+        return world.reserve(`j${index}`, 'a');
+      });
+      return { world, executionIds };
+    };
+
+    it('A-84 A-88 takes no more until it confirms one', () => {
+      const { world, executionIds } = full();
+      const { decision } = world.plan();
+      expect(decision).toMatchObject({
+        outcome: 'deferred',
+        filtered: [{ reason: 'node.unconfirmed', side: 'system', never: false, nodes: 1 }],
+        wakesOn: expect.arrayContaining(['CapacityReleased', 'ReservationConfirmed']),
+        lines: [{ pool: 'p', hold: { nodeId: 'a', from: second(0) } }],
+      });
+      expect(explainDecision(decision)).toContain(
+        'Why not: 1 node: has as many reservations to confirm as it may have at once (not now)',
+      );
+      expect(explainNode(world.request(), world.cluster, contextAt(second(0)), 'a')).toMatchObject({
+        reasons: [{ reason: 'node.unconfirmed', has: String(MOST_UNCONFIRMED) }],
+      });
+      expect(smallestChange(world.request(), world.cluster, { time: second(0) })).toMatchObject({
+        kind: 'others',
+        reasons: [{ reason: 'node.unconfirmed', side: 'system', lifted: 'it confirms one, or one of them ends' }],
+      });
+      const [executionId = ''] = executionIds;
+      world.onJob('j0', { type: 'ReservationConfirmed', data: { executionId, at: second(1) } });
+      expect(world.plan().nodeId).toBe('a');
+      // What is confirmed counts no more, however it goes on.
+      world.onJob('j0', { type: 'ExecutionStarted', data: { executionId, at: second(1) } });
+      world.release('a', executionId);
+      world.job('next');
+      world.reserve('next', 'a');
+      expect(primaryReasons(world.plan())).toEqual(['node.unconfirmed']);
+    });
+
+    it.each(['declined', 'expired', 'cancelled', 'node-lost'] as const)(
+      'A-84 takes another when one is %s and given back',
+      (outcome) => {
+        const { world, executionIds } = full();
+        const [executionId = ''] = executionIds;
+        world.onJob('j0', ending(executionId, outcome, second(1)));
+        expect(primaryReasons(world.plan())).toEqual(['node.unconfirmed']);
+        world.release('a', executionId);
+        expect(world.plan().nodeId).toBe('a');
+      },
+    );
+
+    it('A-84 counts what is on its way to it, and keeps what belongs to it waiting', () => {
+      const { world, executionIds } = full();
+      const [executionId = ''] = executionIds;
+      world.release('a', executionId);
+      const claim = { executionId: 'other.1', jobId: 'other', nodeId: 'a', project: 'demo', contract: aContract() };
+      assume(world.cluster, claim);
+      expect(primaryReasons(world.plan())).toEqual(['node.unconfirmed']);
+      expect(primaryReasons(world.plan({}, second(0), { target: 'a' }))).toEqual(['node.unconfirmed']);
+      expect(matchingNodes(world.request({ type: 'daemon' }), world.cluster, 0).nodeIds).toEqual(['a']);
+      unassume(world.cluster, 'other.1');
+      expect(world.plan().nodeId).toBe('a');
+    });
   });
 
   it('A-34 a node that fails everything gets one trial job, and more once it succeeds', () => {

@@ -120,5 +120,6 @@ const itemsFor = (demand: BudgetDemand, machine: Machine): number => {
   return contract ? (contract.batchSize ?? 0) : -1;
 };
 
-/** Reasons that end when room is freed or the turn comes. */
-export const endsInLine = (code: string): boolean => code.startsWith('capacity.') || code.startsWith('pool.');
+/** Reasons that end when room is freed, the node is through with what it was given, or the turn comes. */
+export const endsInLine = (code: string): boolean =>
+  code.startsWith('capacity.') || code === 'node.unconfirmed' || code.startsWith('pool.');

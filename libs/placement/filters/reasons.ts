@@ -214,6 +214,14 @@ export const REASONS = {
     'everything failed there lately, and its one trial job still runs',
     'the trial job ends, or has begun if it is one that never ends',
   ),
+  'node.unconfirmed': define(
+    'system',
+    ['ReservationConfirmed', 'CapacityReleased'],
+    'count',
+    'has as many reservations to confirm as it may have at once',
+    'it confirms one, or one of them ends',
+    'own',
+  ),
   /** Never in a decision, which considers the part's own node alone: only where somebody asks for another. */
   'node.not-its-own': define(
     'system',

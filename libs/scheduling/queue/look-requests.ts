@@ -44,9 +44,13 @@ export class LookRequests {
     if (!this.comesAnyway(evaluation, now)) this.asked.set(jobId, evaluation);
   }
 
-  /** Another look instead of this one, which is in flight and came to nothing: in the same turn, or at a moment. */
+  /**
+   * Another look instead of this one, which is in flight and came to nothing: in the same turn, or at a moment. It is as old as this
+   * one, so that a further turn of a huge job goes on behind whoever came before it.
+   */
   askAgain(evaluation: Evaluation, moment?: Millis): void {
-    this.repeat(evaluation, moment === undefined ? {} : { waitUntil: moment });
+    const goesOnFrom = evaluation.createdAt;
+    this.repeat(evaluation, moment === undefined ? { goesOnFrom } : { goesOnFrom, waitUntil: moment });
   }
 
   /** A further look after this one, which is in flight and was cut short by its size: behind whoever waits by now. */

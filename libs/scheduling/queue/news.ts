@@ -64,10 +64,18 @@ export const mayHelp = (
   at: Millis,
 ): boolean => {
   if (project !== undefined) return project === job.project;
-  if (nodeId !== undefined && hasTargets(job.spec.type)) return mayHelpOn(nodeId, job, stated, cluster, at);
+  if (nodeId !== undefined && hasTargets(job.spec.type)) {
+    return (isRare(type) && hasPartWaitingFor(nodeId, job)) || mayHelpOn(nodeId, job, stated, cluster, at);
+  }
   if (nodeId === undefined || !FREQUENT.has(type) || isFirstOn(nodeId, job, cluster)) return true;
   return mayChangeAnswer(nextRequest(job, at), stated, cluster, nodeId, at);
 };
+
+/** By these a node lacks another thing than before, seldom enough that a part that waits for it says so at once. */
+const isRare = (type: string): boolean => !FREQUENT.has(type) && MATCHING_EVENTS.includes(type);
+
+const hasPartWaitingFor = (nodeId: string, { partitions }: ClusterJob): boolean =>
+  partitions.some(({ state, target }) => state === 'waiting' && target === nodeId);
 
 /** When it is expected to start may be another time now. */
 const isFirstOn = (nodeId: string, job: ClusterJob, { nodes, pools }: ClusterState): boolean =>

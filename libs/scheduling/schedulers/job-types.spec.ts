@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision, JobSpec } from '#jobs';
+import type { NodeCommand } from '#nodes';
 import { aJobSpec, anInventory } from '#testing';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 
@@ -103,6 +104,35 @@ describe('an ops job', () => {
       message: "none of 3 nodes matches (2: a constraint on the node's attributes does not hold; 1: not enough CPU)",
     });
     expect(world.types('job-j1')).toEqual(['JobFailed']);
+  });
+
+  it('S-04 A-88 a part waits for its node whatever becomes of it, and says at each turn what that lacks', async () => {
+    const world = await worldOf({ n1: { ...GPU_LABEL, cpu: 1 }, n2: { ...GPU_LABEL, cpu: 2 } });
+    await world.looping();
+    await world.submit('other', { ...CORE, constraints: ['node.name = n1'] });
+    await settle(world);
+    await world.submit('j1', ops);
+    await settle(world);
+    await world.report(await runs(world, 'n2'), 'succeed', SUCCESS);
+    const inventory = (change: object): object => ({ type: 'ChangeInventory', inventory: anInventory(change) });
+    const lacks = async (change: object): Promise<readonly string[]> => {
+      await world.onNode('n1', { ...change, at: world.now() } as NodeCommand);
+      await settle(world);
+      const { target, outcome, filtered } = world.events('job-j1', 'PlacementDecided').at(-1)?.data as Decision;
+      expect(target).toBe('n1');
+      return [outcome, ...filtered.map(({ reason, never }) => (never ? `${reason}!` : reason))];
+    };
+    expect(await lacks({ type: 'CordonNode', reason: 'x' })).toEqual(['deferred', 'node.cordoned', 'capacity.cpu']);
+    expect(await lacks(inventory({ cpu: 1 }))).toEqual(['rejected', 'node.cordoned', 'constraint!', 'capacity.cpu']);
+    expect(await lacks(inventory({ ...GPU_LABEL, cpu: 1 }))).toEqual(['deferred', 'node.cordoned', 'capacity.cpu']);
+    const drain = { type: 'DrainNode', reason: 'x' };
+    expect(await lacks(drain)).toEqual(['deferred', 'node.draining', 'node.cordoned', 'capacity.cpu']);
+    expect(await lacks({ type: 'UncordonNode' })).toEqual(['deferred', 'capacity.cpu']);
+    await world.report(await executionOn(world, 'n1', 'other'), 'succeed', SUCCESS);
+    await settle(world);
+    await world.report(await runs(world, 'n1'), 'succeed', SUCCESS);
+    expect((await world.state('j1')).ended).toBe('completed');
+    expect(world.events('job-j1', 'TargetsChanged')).toHaveLength(1);
   });
 
   it('S-04 S-06 waits for each of its nodes by itself: one without room keeps no other from its part', async () => {

@@ -14,6 +14,11 @@ const slowClaims: MemoryFaults = {
     events.some(({ type }) => type === 'CapacityReserved') ? { kind: 'delay-answer', by: 100 } : undefined,
 };
 
+/** Room for 600 cores, and on no node for more than it may have unconfirmed. */
+const fleet = async (world: SchedulingWorld): Promise<void> => {
+  for (let node = 1; node <= 10; node += 1) await world.node(`n${String(node)}`, { cpu: 60 });
+};
+
 const released = (world: SchedulingWorld, node: string): unknown[] =>
   world.events(`node-${node}`, 'CapacityReleased').map(({ data }) => (data as { cause: unknown }).cause);
 
@@ -121,7 +126,7 @@ describe('an evaluation', () => {
   it('S-06 plans as many for one job however many reservations of others are on their way', async () => {
     const world = new SchedulingWorld({ faults: slowClaims });
     await world.project();
-    await world.node('n1', { cpu: 240 });
+    for (let node = 1; node <= 6; node += 1) await world.node(`n${String(node)}`, { cpu: 40 });
     await world.looping();
     const jobs = Array.from({ length: 12 }, (_, index) => `j${String(index)}`);
     await Promise.all(jobs.map((job) => world.submit(job, { ...CORE, count: 18 })));
@@ -156,7 +161,7 @@ describe('an evaluation', () => {
     const world = new SchedulingWorld({ options: { workers: 1 } });
     await world.project();
     await world.project('small');
-    await world.node('n1', { cpu: 1_000 });
+    await fleet(world);
     await world.submit('huge', { ...CORE, count: 500 });
     for (const jobId of ['s1', 's2', 's3']) await world.submit(jobId, { ...CORE, project: 'small' });
     await world.looping();
@@ -169,7 +174,7 @@ describe('an evaluation', () => {
   it('S-06 a huge job keeps no later one of its own project waiting either: each pass is another turn', async () => {
     const world = new SchedulingWorld({ options: { workers: 1 } });
     await world.project();
-    await world.node('n1', { cpu: 1_000 });
+    await fleet(world);
     await world.submit('huge', { ...CORE, count: 500 });
     await world.time.advanceAsync(1_000);
     for (const jobId of ['s1', 's2', 's3']) await world.submit(jobId, CORE);

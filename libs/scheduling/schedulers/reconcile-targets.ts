@@ -85,18 +85,26 @@ const MORE: EvaluationOutcome = { kind: 'again', because: 'more' };
 const renumbered = (job: ClusterJob, { placements }: Placed, deferrals: readonly Decision[]): Decision[] =>
   deferrals.map((decision, index) => ({ ...decision, number: job.decisions + placements.length + index + 1 }));
 
-/** A daemon waits for ever: for whatever may change its nodes. */
+/**
+ * A daemon waits for ever: for whatever may change its nodes. A part of an `ops` job waits for its own node, whatever becomes of that,
+ * and hears of it so that it says what the node lacks by now.
+ */
 const after = (
   unplaced: readonly Decision[],
   matching: Matching | undefined,
   until: Instant | undefined,
 ): EvaluationOutcome => {
-  const waits = unplaced.map(waitingFor);
+  const waits = unplaced.map((decision) => ownNodeChanges(waitingFor(decision)));
   if (matching) waits.push(waitingToMatch(matching));
   const backoff = until === undefined ? {} : { until };
   if (waits.length > 0) return { kind: 'waiting', ...together(waits), ...backoff };
   return until === undefined ? { kind: 'placed' } : { kind: 'idle', until };
 };
+
+const ownNodeChanges = (waiting: Waiting): Waiting => ({
+  ...waiting,
+  wakesOn: [...waiting.wakesOn, ...MATCHING_EVENTS],
+});
 
 const waitingToMatch = ({ filtered, changesAt }: Matching): Waiting => ({
   wakesOn: MATCHING_EVENTS,

@@ -20,7 +20,10 @@ export interface DryRun {
   readonly rest?: Omit<NotEnoughNodes, 'kind'>;
 }
 
-/** Places the partitions one after another as the scheduler would, and leaves the cluster as it was. */
+/**
+ * Places the partitions one after another as the scheduler would, each when the ones before it are confirmed, and leaves the
+ * cluster as it was.
+ */
 export const dryRun = (request: PlacementRequest, cluster: ClusterState, at: Millis): DryRun => {
   const matching = hasTargets(request.spec.type) ? allMatchingNodes(request, cluster, at) : undefined;
   const partitions = matching?.nodeIds.length ?? request.spec.count;
@@ -43,7 +46,8 @@ const startable = (requests: readonly PlacementRequest[], cluster: ClusterState,
       const { nodeId, contract } = decide(request, cluster, context);
       if (nodeId !== undefined && contract) {
         const executionId = `${request.jobId}.${String(partition)}`;
-        assume(cluster, { executionId, nodeId, jobId: request.jobId, project: request.project, contract });
+        const reservation = { executionId, nodeId, jobId: request.jobId, project: request.project, contract };
+        assume(cluster, reservation, true);
         placed.push(executionId);
       } else if (request.target === undefined) break;
     }

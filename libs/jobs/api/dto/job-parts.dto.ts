@@ -2,6 +2,7 @@ import { FACTORS, FAILURE_CLASSES } from '#jobs';
 import {
   choice,
   duration,
+  flag,
   identifier,
   line,
   list,
@@ -103,6 +104,10 @@ export class InputDto {
 
   @Optional(size())
   size?: Measure;
+
+  /** The source is an archive, and the path the folder for its content. */
+  @Optional(flag)
+  unpack?: boolean;
 }
 
 const weight = number({ min: 0, max: 100 });
