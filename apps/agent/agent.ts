@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { AssignmentsAnswer, EnrollRequest, LeaveAnswer } from '#contracts';
+import type { AssignmentsAnswer, EnrollRequest, Inventory, LeaveAnswer } from '#contracts';
 import { systemClock, systemIds, systemRandom, systemTimers } from '#kernel';
 import type { Clock, Ids, Random, Timers } from '#kernel';
 import { pino } from 'pino';
@@ -9,11 +9,12 @@ import { Refused } from './client/faults.js';
 import { Http } from './client/http.js';
 import { aborted, backoff, wait, within } from './client/wait.js';
 import { Containers } from './containers/containers.js';
+import type { Surroundings } from './containers/containers.js';
 import { lockData } from './data-lock.js';
 import { enrol } from './enrolment/enrol.js';
 import { failure } from './executions/ending.js';
 import { findEnforcer } from './executions/enforcement.js';
-import type { Enforcement } from './executions/limits.js';
+import type { Enforcer } from './executions/enforcement.js';
 import { Executions } from './executions/executions.js';
 import { Heartbeat } from './heartbeat.js';
 import type { InputFetcher } from './inputs/fetch-inputs.js';
@@ -133,12 +134,8 @@ class Agent {
     const enforcer = await findEnforcer(options.limits ?? {}, timers, log);
     const overrides = overridesOf(options, enforcer.enforcement);
     const taskUser = await chooseTaskUser(options.taskUser, data, log);
-    const containers = containersOf(options, taskUser, enforcer.enforcement, log);
-    const detect = async (quick: boolean) => {
-      const found = detectInventory(data, overrides, options.probes ?? {}, quick);
-      const [inventory, container] = await Promise.all([found, containers.look(quick)]);
-      return { ...inventory, ...(container && { container }) };
-    };
+    const containers = containersOf(options, taskUser, enforcer, { log, signal: stopped.signal });
+    const detect = detector(options, overrides, containers);
     const inventory = await detect(true);
     const enrolment = { data, enrolmentToken: options.token, request: enrolRequest(options, inventory) };
     const { nodeId, heartbeatInterval } = await enrol(enrolment, http, timers, random, log, signal);
@@ -243,19 +240,23 @@ class Agent {
   }
 }
 
+/** Looks at the machine: at all of it or, `quick`, at what is seen at once. */
+const detector =
+  ({ data, probes = {} }: AgentOptions, overrides: InventoryOverrides, containers: Containers) =>
+  async (quick: boolean): Promise<Inventory> => {
+    const found = detectInventory(data, overrides, probes, quick);
+    const [inventory, container] = await Promise.all([found, containers.look(quick)]);
+    return { ...inventory, ...(container && { container }) };
+  };
+
 const containersOf = (
   { data, containers = {} }: AgentOptions,
   taskUser: TaskUser | undefined,
-  enforcement: Enforcement,
-  log: Logger,
+  { enforcement }: Enforcer,
+  ports: Pick<Surroundings, 'log' | 'signal'>,
 ): Containers => {
-  const user = taskUser ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  return new Containers(containers, {
-    data,
-    user: { uid: user.uid, gid: user.gid },
-    limited: enforcement !== 'none',
-    log,
-  });
+  const { uid, gid } = taskUser ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  return new Containers(containers, { data, user: { uid, gid }, limited: enforcement !== 'none', ...ports });
 };
 
 /** Jobs with inputs by plain http are only for nodes with this label. */

@@ -31,6 +31,8 @@ export interface Surroundings {
   /** Whether tasks are held to their contracts. */
   readonly limited: boolean;
   readonly log: Pick<Logger, 'info' | 'warn'>;
+  /** Aborts when the agent ends. */
+  readonly signal: AbortSignal;
 }
 
 /** The engine that was used last, as it is kept from one start of the agent to the next. */
@@ -83,9 +85,8 @@ export class Containers {
     return this.options.pull !== 'always' && (await presentImage(this.engine(), image)) !== undefined;
   }
 
-  /** Fetches an image unless it is there, as the owner lets it be. */
+  /** Fetches an image, if the owner lets any be fetched. */
   async fetch(image: string, signal: AbortSignal): Promise<void> {
-    if (await this.has(image)) return;
     if (this.options.pull === 'never') throw unavailable(wholeName(image), "the node's owner lets none be fetched");
     this.surroundings.log.info({ image }, 'a container image is fetched');
     await fetchImage(this.engine(), image, signal);
@@ -112,10 +113,12 @@ export class Containers {
 
   private async tryAll(): Promise<void> {
     const { engine: choice = 'auto', path, network } = this.options;
-    const { data, user, limited, log } = this.surroundings;
-    if (choice !== 'none' && !isMountable(data)) return this.tell({ whyNot: ['commas and quotes in its data folder'] });
+    const { data, user, limited, log, signal } = this.surroundings;
     const name = containerName(`probe-${this.labels[AGENT_LABEL] ?? ''}`);
-    const found = await findEngine(choice, path, { name, labels: {}, network, user, limited });
+    const found: FoundEngine = isMountable(data)
+      ? await findEngine(choice, path, { name, labels: this.labels, network, user, limited, signal })
+      : { whyNot: ['there are commas or quotes in the path of the data folder, which cannot be mounted'] };
+    if (signal.aborted) return;
     this.tell(found);
     this.usable = found.engine;
     this.known = found.engine ?? this.known;

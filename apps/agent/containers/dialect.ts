@@ -2,10 +2,8 @@ import type { Engine, EngineName } from './engine.js';
 
 /** All in which the engines' command lines differ. */
 interface Dialect {
-  /** Prints the version of what runs the containers: of docker's daemon, of podman itself. */
-  readonly version: readonly string[];
-  /** Prints what `saysRootless` reads. */
-  readonly security: readonly string[];
+  /** Prints, if it answers at all, the version of what runs the containers, and then what `saysRootless` reads. */
+  readonly info: readonly string[];
   readonly saysRootless: (text: string) => boolean;
   /** Whom the task is inside, so that its files are `uid`'s and `gid`'s outside. */
   readonly user: (rootless: boolean, uid: number, gid: number) => readonly string[];
@@ -16,8 +14,7 @@ interface Dialect {
 
 const DIALECTS: Readonly<Record<EngineName, Dialect>> = {
   docker: {
-    version: ['version', '--format', '{{.Server.Version}}'],
-    security: ['info', '--format', '{{json .SecurityOptions}}'],
+    info: ['info', '--format', '{{.ServerVersion}} {{json .SecurityOptions}}'],
     saysRootless: (text) => text.includes('name=rootless'),
     // The root of a rootless daemon's containers is the user who runs the daemon.
     user: (rootless, uid, gid) => ['--user', rootless ? '0:0' : `${uid}:${gid}`],
@@ -26,9 +23,8 @@ const DIALECTS: Readonly<Record<EngineName, Dialect>> = {
     alike: ['--tmpfs', '/run'],
   },
   podman: {
-    version: ['version', '--format', '{{.Client.Version}}'],
-    security: ['info', '--format', '{{.Host.Security.Rootless}}'],
-    saysRootless: (text) => text.trim() === 'true',
+    info: ['info', '--format', '{{.Version.Version}} {{.Host.Security.Rootless}}'],
+    saysRootless: (text) => text === 'true',
     user: (rootless, uid, gid) => [...(rootless ? ['--userns=keep-id'] : []), '--user', `${uid}:${gid}`],
     gpus: (ids) => ids.flatMap((id) => ['--device', `nvidia.com/gpu=${id}`]),
     // It would hand on the proxies of whoever calls it.

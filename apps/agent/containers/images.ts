@@ -39,7 +39,7 @@ export const unavailable = (name: string, why: string): ExecutionFault =>
 
 /** A daemon that does not answer is the node's trouble, and another node may have none. */
 const whyNot = async (engine: Engine, name: string, answer: EngineAnswer): Promise<ExecutionFault> => {
-  const { code } = await engine.run(dialectOf(engine).version);
+  const { code } = await engine.run(dialectOf(engine).info);
   if (code === 0) return unavailable(name, lastSaid(answer));
   const says = `${engine.name} does not answer: ${lastSaid(answer)}`;
   return new ExecutionFault(failure('infrastructure', 'container-engine', says));

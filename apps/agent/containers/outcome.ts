@@ -32,8 +32,8 @@ export const containerFailure = ({
   const last = stderrTail.at(-1) ?? '';
   if (state?.started !== true && ENGINE_CODES.has(exit.code))
     return failure('infrastructure', 'container-engine', `the engine did not start the container: ${last}`);
-  const [, ...whys] = NO_PROGRAM.exec(last) ?? [];
-  const why = whys.find((text) => text !== undefined);
+  const said = NO_PROGRAM.exec(last);
+  const why = said?.[1] ?? said?.[2];
   if (why === undefined) return undefined;
   const name = program ?? "the image's own program";
   return failure('application', 'command-not-found', `${name}: ${why.toLowerCase()} in the image`);

@@ -1,8 +1,9 @@
-import { runArguments } from './run-arguments.js';
+import { parseState } from './container.js';
 import { dialectOf } from './dialect.js';
 import { Engine, lastSaid } from './engine.js';
 import type { EngineAnswer } from './engine.js';
-import { parseState } from './container.js';
+import { runArguments } from './run-arguments.js';
+import type { ContainerOf } from './run-arguments.js';
 
 /** Empty, made by the agent itself, so that an engine can be tried where no registry is reached. */
 const PROBE_IMAGE = 'localhost/escalon-probe:1';
@@ -21,6 +22,7 @@ export interface ProbeOf {
   readonly user: { readonly uid: number; readonly gid: number };
   /** Whether tasks are held to their contracts. */
   readonly limited: boolean;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -30,42 +32,41 @@ export interface ProbeOf {
  */
 export const probeEngine = async (found: Engine, of: ProbeOf): Promise<Probed> => {
   const dialect = dialectOf(found);
-  const version = await found.run(dialect.version);
-  if (version.code !== 0) return { why: lastSaid(version) };
-  const security = await found.run(dialect.security);
-  if (security.code !== 0) return { why: lastSaid(security) };
-  const rootless = dialect.saysRootless(security.stdout);
-  const engine = new Engine(found.name, found.program, version.stdout.trim(), rootless);
-  const made = await makeImage(engine);
+  const info = await found.run(dialect.info, { signal: of.signal });
+  const [, version, security = ''] = /^(\S+) (.*)/.exec(info.stdout) ?? [];
+  if (info.code !== 0 || version === undefined) return { why: lastSaid(info) };
+  const engine = new Engine(found.name, found.program, version, dialect.saysRootless(security));
+  const made = await makeImage(engine, of.signal);
   if (made.code !== 0) return { why: lastSaid(made) };
   return tryToRun(engine, of);
 };
 
-const makeImage = async (engine: Engine): Promise<EngineAnswer> => {
-  const there = await engine.run(['image', 'inspect', PROBE_IMAGE]);
-  return there.code === 0 ? there : engine.run(['import', '-', PROBE_IMAGE], { input: EMPTY_ARCHIVE });
+const makeImage = async (engine: Engine, signal: AbortSignal): Promise<EngineAnswer> => {
+  const there = await engine.run(['image', 'inspect', PROBE_IMAGE], { signal });
+  return there.code === 0 ? there : engine.run(['import', '-', PROBE_IMAGE], { input: EMPTY_ARCHIVE, signal });
 };
 
-const tryToRun = async (engine: Engine, { name, labels, network, user, limited }: ProbeOf): Promise<Probed> => {
-  await engine.run(['rm', '--force', name]);
-  const ran = await engine.run(
-    runArguments(engine, {
-      name,
-      labels,
-      network,
-      user,
-      image: PROBE_IMAGE,
-      command: NOTHING,
-      environment: {},
-      workFolder: '/',
-      mounts: [],
-      limits: limited ? { memory: 2 ** 26, processes: 64 } : {},
-      cpu: 1,
-      hardCpu: false,
-      gpus: [],
-    }),
-  );
-  const state = parseState((await engine.run(['container', 'inspect', name])).stdout);
-  await engine.run(['rm', '--force', name]);
+const tryToRun = async (engine: Engine, of: ProbeOf): Promise<Probed> => {
+  const { name, signal } = of;
+  await engine.run(['rm', '--force', name], { signal });
+  const ran = await engine.run(runArguments(engine, likeATask(of)), { signal });
+  const state = parseState((await engine.run(['container', 'inspect', name], { signal })).stdout);
+  await engine.run(['rm', '--force', name], { signal });
   return state?.started ? { engine } : { why: lastSaid(ran) };
 };
+
+const likeATask = ({ name, labels, network, user, limited }: ProbeOf): ContainerOf => ({
+  name,
+  labels,
+  network,
+  user,
+  image: PROBE_IMAGE,
+  command: NOTHING,
+  environment: {},
+  workFolder: '/',
+  mounts: [],
+  limits: limited ? { memory: 2 ** 26, processes: 64 } : {},
+  cpu: 1,
+  hardCpu: false,
+  gpus: [],
+});

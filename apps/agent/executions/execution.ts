@@ -18,7 +18,7 @@ import type { Ending, Failure } from './ending.js';
 import { expectedEnd } from './expected-end.js';
 import type { ExecutionHost } from './host.js';
 import { lastReport, refusedReport } from './last-report.js';
-import { prepareLaunch } from './launch.js';
+import { adoptProcess, prepareLaunch } from './launch.js';
 import { publishOutputs } from './outputs.js';
 import { placeInputs } from './place-inputs.js';
 import { Run, timesOf, withTimes } from './run.js';
@@ -168,20 +168,15 @@ export class Execution implements Holder {
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      if (await this.anythingMissing()) void this.report('prepare');
-      if (task.image !== undefined) await this.host.containers.fetch(task.image, this.interrupt.signal);
+      const absent = task.image !== undefined && !(await this.host.containers.has(task.image)) ? task.image : undefined;
+      if (absent !== undefined || this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      if (absent !== undefined) await this.host.containers.fetch(absent, this.interrupt.signal);
       await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
       return undefined;
     } catch (error) {
       return failureOf(error, 'fetching what it needs');
     }
-  }
-
-  private async anythingMissing(): Promise<boolean> {
-    const { inputs, task } = this.assignment;
-    if (this.host.inputs.anyMissing(inputs)) return true;
-    return task.image !== undefined && !(await this.host.containers.has(task.image));
   }
 
   /** Runs the task: once, or for one batch after another. */
@@ -233,10 +228,7 @@ export class Execution implements Holder {
   }
 
   private adopt(identity: ProcessIdentity): TaskProcess {
-    const { timers, groups, containers } = this.host;
-    return this.assignment.task.image === undefined
-      ? TaskProcess.adopt(identity, this.folder, timers, groups?.of(this.id))
-      : TaskProcess.adopt(identity, this.folder, timers, undefined, containers.containerOf(this.id));
+    return adoptProcess(this.host, this.assignment, this.folder, identity);
   }
 
   /** Whether another batch follows. */

@@ -5,6 +5,8 @@ import { searchPath, taskEnvironment } from '../runner/environment.js';
 import { programOf } from '../runner/find-command.js';
 import { launchScript } from '../runner/launch-script.js';
 import type { TaskFolder } from '../runner/task-folder.js';
+import type { ProcessIdentity } from '../runner/process-identity.js';
+import { TaskProcess } from '../runner/task-process.js';
 import type { Launch } from '../runner/task-process.js';
 import { handOver } from '../runner/task-user.js';
 import { containerLaunch } from './container-launch.js';
@@ -39,3 +41,14 @@ export const prepareLaunch = async (
   const command = [...becomes, program, ...rest];
   return { command, folder, largestFile: disk, group, container: undefined, logLimit: host.logLimit };
 };
+
+/** The process of an assignment that an earlier agent started, with its control group or its container. */
+export const adoptProcess = (
+  { timers, groups, containers }: ExecutionHost,
+  { executionId, task }: Assignment,
+  folder: TaskFolder,
+  identity: ProcessIdentity,
+): TaskProcess =>
+  task.image === undefined
+    ? TaskProcess.adopt(identity, folder, timers, groups?.of(executionId))
+    : TaskProcess.adopt(identity, folder, timers, undefined, containers.containerOf(executionId));

@@ -225,15 +225,18 @@ export class TaskProcess {
    * be about to start the container. When it does not end, all of it goes by force.
    */
   private async killContainer(container: Container): Promise<void> {
-    let over = false;
-    const gone = this.exited.then(() => (over = true));
-    const patience = within(this.timers, LAST_WORDS, gone);
-    void patience.then(() => (over = true));
-    while (!over) {
+    const over = new AbortController();
+    const gone = within(
+      this.timers,
+      LAST_WORDS,
+      this.exited.then(() => true),
+    );
+    void gone.then(() => over.abort());
+    while (!over.signal.aborted) {
       for (const { pid } of this.members()) send(pid, 'SIGKILL');
-      await wait(this.timers, 20);
+      await wait(this.timers, 20, over.signal);
     }
-    if (await patience) return this.killAll(() => this.members());
+    if (await gone) return this.killAll(() => this.members());
     this.signalGroup('SIGKILL');
     await container.remove();
     await this.killAll(() => this.members());

@@ -5,6 +5,8 @@ import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { systemTimers } from '#kernel';
+import { wait } from '../client/wait.js';
 import type { EngineName } from '../containers/engine.js';
 
 const run = promisify(execFile);
@@ -103,7 +105,7 @@ const answers = async (engine: RealEngine): Promise<void> => {
       return;
     } catch (error) {
       if (round === ROUNDS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await wait(systemTimers, 100);
     }
   }
 };

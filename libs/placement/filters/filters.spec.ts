@@ -583,7 +583,7 @@ describe('containers', () => {
       kind: 'others',
       reasons: [{ side: 'job', description: 'no container engine' }],
     });
-    expect(neverReasons(own, world.cluster, second(0) as never)).toMatchObject([{ reason: 'no container engine' }]);
+    expect(neverReasons(own, world.cluster, 0)).toMatchObject([{ reason: 'software.container' }]);
   });
 });
 
