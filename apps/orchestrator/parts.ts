@@ -74,7 +74,7 @@ export const assemble = (config: Config, onFault: (error: Error) => void): Parts
     }),
     projections: [jobsProjection, nodesProjection, projectsProjection],
     artifacts: new LocalArtifactStore(join(config.dataDir, 'artifacts')),
-    logs: new LogStore(join(config.dataDir, 'logs')),
+    logs: new LogStore(join(config.dataDir, 'logs'), config.logs),
   };
 };
 

@@ -1,2 +1,4 @@
 export { DigestMismatch, LocalArtifactStore, UploadGap } from './artifact-store.js';
-export { LogOffsetGap, LogStore } from './log-store.js';
+export { LogChunkTooLarge, LogOffsetGap, LogStore } from './log-store.js';
+export type { LogLimits, SentChunk } from './log-store.js';
+export type { LogBytes, LogRange } from './log-pieces.js';

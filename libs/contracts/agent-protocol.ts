@@ -179,7 +179,11 @@ export interface ReportAnswer {
   readonly reason?: string;
 }
 
-/** `PUT /executions/{id}/logs?stream=stdout&offset=N` (bytes): the next offset; a gap answers 409 with `expected`. */
+/**
+ * `PUT /executions/{id}/logs?stream=stdout&offset=N&gap=M` (bytes): the next offset. `offset` is the chunk's place in all that the
+ * task wrote; `gap` (0) tells how many bytes right before it the agent has left out for good. A gap that is not told, or
+ * is larger than told, answers 409 with `expected`.
+ */
 export interface LogAnswer {
   readonly nextOffset: number;
 }

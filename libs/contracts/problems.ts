@@ -89,7 +89,13 @@ export const PROBLEMS = {
     'Confirm with the contract of the assignment, or with less of it.',
   ),
   EXECUTION_STATE: kind(409, 'The execution is not in a state for this', 'Read the assignments again.'),
-  LOG_OFFSET_GAP: kind(409, 'The chunk leaves a gap', 'Send again from the offset in expected.', again),
+  LOG_OFFSET_GAP: kind(
+    409,
+    'The chunk leaves a gap',
+    'Send again from the offset in expected, or tell with gap what was left out.',
+    again,
+  ),
+  LOG_CHUNK_TOO_LARGE: kind(413, 'The chunk of a log is too large', 'Send it in chunks of the size in largest.'),
 
   // Projects.
   PROJECT_UNKNOWN: kind(422, 'There is no such project', 'Have the project configured, or correct its name.'),

@@ -124,6 +124,9 @@ export const formatBytes = (bytes: number): string => {
   return `${unit === 0 ? value : threeDigits(value)} ${units[unit]}`;
 };
 
+/** The line that stands in a log for bytes that nobody kept. */
+export const leftOutLine = (bytes: number): string => `… ${formatBytes(bytes)} left out here …`;
+
 /** For people: the two largest units that matter, `1h30m`, `2d`, `45s`, `1.5s`, `20ms`; read back by `parseDuration`. */
 export const formatDuration = (seconds: number): string => {
   if (seconds < 0) return `-${formatDuration(-seconds)}`;

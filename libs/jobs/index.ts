@@ -3,6 +3,7 @@ export { noRetries } from './domain/retry.js';
 export type { FailedTry, RetryStrategy } from './domain/retry.js';
 export type * from './domain/commands.js';
 export { impossible, isMet } from './domain/dependencies.js';
+export { parentsRead, pinnedInputs } from './domain/left-behind.js';
 export { deferralKey } from './domain/decision.js';
 export type * from './domain/decision.js';
 export type * from './domain/events.js';

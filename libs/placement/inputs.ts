@@ -1,4 +1,4 @@
-import type { InputRequest } from '#jobs';
+import type { InputRequest, JobSpec, PinnedInput } from '#jobs';
 import type { ClusterNode } from './cluster/state.js';
 
 /** Nodes do not tell of smaller content, so it counts nowhere. */
@@ -34,4 +34,11 @@ const has = ({ cached, inputs }: ClusterNode, input: InputRequest): boolean => {
   const digest = digestOf(input);
   if (digest === undefined) return inputs.has(input.source);
   return (cached ?? inputs).has(digest);
+};
+
+/** The spec as it is run once the jobs that it waited for have left what it reads of them. */
+export const withPinned = (spec: JobSpec, pinned: readonly PinnedInput[] = []): JobSpec => {
+  if (pinned.length === 0) return spec;
+  const bySource = new Map(pinned.map(({ source, sha256, size }) => [source, { sha256, size }]));
+  return { ...spec, inputs: spec.inputs.map((input) => ({ ...input, ...bySource.get(input.source) })) };
 };

@@ -87,6 +87,9 @@ describe('the data of jobs', () => {
     });
 
     expect(await inputsOf(early.id)).toEqual([{ source: `job:${first}/out`, path: 'in' }]);
+    expect((await node.assigned(early.id)).inputs).toEqual([
+      { source: `job:${first}/out`, path: 'in', sha256, size: 3 },
+    ]);
     expect(await inputsOf(late.id)).toContainEqual({ source: `job:${first}/out`, path: 'in', sha256, size: 3 });
     expect(late.warnings).toEqual([
       `/inputs/1: job ${first} has ended and left no gone`,

@@ -35,6 +35,10 @@ describe('G-55 jobs that wait for each other', () => {
   const pointersOf = ({ body }: { body: { errors: { pointer: string }[] } }) =>
     body.errors.map(({ pointer }) => pointer);
 
+  type Left = { readonly path: string; readonly sha256: string; readonly size: number }[];
+  const artifactsOf = async (jobId: string): Promise<Left> =>
+    (await system.researcher().get<{ items: { artifacts: Left }[] }>(`/jobs/${jobId}/results`)).items[0]!.artifacts;
+
   it('A-07 G-55 run from one file, in order, each with what the others left, and the branch that cannot be fails', async () => {
     await system.addAgent('worker');
     const token = await issueToken(SECRET, { role: 'researcher', account: 'ada' });
@@ -57,6 +61,12 @@ describe('G-55 jobs that wait for each other', () => {
       expect(Date.parse(String(total!.startedAt))).toBeGreaterThanOrEqual(Date.parse(String(half.endedAt)));
     }
     expect(await system.researcher().get(`/jobs/${ids[3]!}/logs?stream=stdout`)).toBe(1229);
+    const left = await Promise.all([ids[1]!, ids[2]!].map(async (id) => [id, await artifactsOf(id)] as const));
+    const read = left.flatMap(([id, artifacts]) =>
+      artifacts.map(({ path, sha256, size }) => ({ source: `job:${id}/${path}`, sha256, size })),
+    );
+    const met = (await eventsOf(system.researcher(), ids[3]!)).find(({ type }) => type === 'DependenciesMet');
+    expect(met?.data.inputs).toEqual(read);
     expect(excuse).toMatchObject({
       failure: {
         code: 'dependency-impossible',

@@ -227,8 +227,8 @@ describe('the life of a job', () => {
     const artifacts = [{ path: 'part.csv', sha256: 'a'.repeat(64), size: 7, mediaType: 'text/csv' }];
     await node.report('fail', execution, { ...stopped, artifacts });
     await over;
-    const pieces = heard.split('\n\n').filter((piece) => piece.startsWith('event:'));
-    expect(pieces.map((piece) => piece.split('\n')[0])).toEqual(['event: log', 'event: log', 'event: end']);
+    const pieces = heard.split('\n\n').filter((piece) => piece.includes('event:'));
+    expect(pieces.map((piece) => /^event: .*/m.exec(piece)?.[0])).toEqual(['event: log', 'event: log', 'event: end']);
     expect(pieces[0]).toContain('"text":"first\\n"');
     expect(pieces[2]).toContain('"state":"cancelled"');
     expect((await api.get(`/jobs/${jobId}/results`)).items).toMatchObject([

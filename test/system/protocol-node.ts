@@ -33,6 +33,7 @@ export interface Assigned {
   readonly attempt: number;
   readonly desired: string;
   readonly state: string;
+  readonly inputs: readonly object[];
 }
 
 /** Speaks the agent protocol word by word, so that a test decides what a node says, twice if need be. */

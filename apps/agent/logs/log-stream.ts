@@ -3,25 +3,29 @@ import type { Random, Timers } from '#kernel';
 import { isTransient, Refused } from '../client/faults.js';
 import type { Http } from '../client/http.js';
 import { backoff, wait } from '../client/wait.js';
-import type { TaskLog } from './task-log.js';
+import { readWritten } from './task-log.js';
 
 export interface LogStreamOptions {
   readonly executionId: string;
   readonly stream: 'stdout' | 'stderr';
-  readonly log: TaskLog;
+  /** Where its keeper keeps it. */
+  readonly file: string;
   readonly refused: (error: unknown) => void;
 }
 
 const BATCH = 64 * 1024;
 const INTERVAL = 250;
+/** Bytes that are sent after one look at most while the task runs: of one that writes faster for long, parts are left out. */
+const LOOK = 1024 * 1024;
 
 /**
  * Sends one output stream to the server while the task writes it.
  *
  * Modes: *following* looks every 250 ms for new bytes; *sending* puts them in pieces of at most 64 KiB, each at its offset,
- * until the log's present end; *waiting* is a growing pause after no answer, from which sending starts again at the same
- * offset. A 409 moves to the offset that the server expects. The loop ends when the writer is done (`finish`) and all
- * is sent, when the server refuses the stream for good, or at `abort`.
+ * until the log's present end or, while the task runs, 1 MiB at one look; *waiting* is a growing pause after no answer, from
+ * which sending starts again at the same offset. What the keeper has dropped before it was sent is passed over, and the
+ * server told how much that is. A 409 moves to the offset that the server expects. The loop ends when the writer is done
+ * (`finish`) and all is sent, when the server refuses the stream for good, or at `abort`.
  */
 export class LogStream {
   readonly done: Promise<void>;
@@ -41,7 +45,6 @@ export class LogStream {
 
   /** Nothing more will be written: send the rest, then end. */
   finish(): void {
-    this.options.log.end();
     this.complete = true;
     this.look.abort();
   }
@@ -65,22 +68,24 @@ export class LogStream {
   }
 
   private async sendToEnd(): Promise<void> {
-    while (!this.stop.signal.aborted) {
-      const bytes = await this.options.log.read(this.offset, BATCH);
+    for (let sent = 0; !this.stop.signal.aborted && (this.complete || sent < LOOK);) {
+      const { begin, bytes } = await readWritten(this.options.file, this.offset, BATCH);
       if (bytes.length === 0) return;
-      await this.put(bytes);
+      await this.put(begin, bytes);
+      sent += bytes.length;
     }
   }
 
   /** Puts one piece, however often it takes; moves `offset` to where the server wants to go on. */
-  private async put(bytes: Uint8Array): Promise<void> {
+  private async put(begin: number, bytes: Uint8Array): Promise<void> {
     const { executionId, stream } = this.options;
-    const path = `/executions/${executionId}/logs?stream=${stream}&offset=`;
+    const gap = begin > this.offset ? `&gap=${begin - this.offset}` : '';
+    const path = `/executions/${executionId}/logs?stream=${stream}&offset=${begin}${gap}`;
     for (let failures = 0; !this.stop.signal.aborted; failures += 1) {
       try {
         const call = { bytes, length: bytes.length, signal: this.stop.signal };
-        const answer = await this.http.json<Partial<LogAnswer>>('PUT', `${path}${this.offset}`, call);
-        this.offset = answer.nextOffset ?? this.offset + bytes.length;
+        const answer = await this.http.json<Partial<LogAnswer>>('PUT', path, call);
+        this.offset = answer.nextOffset ?? begin + bytes.length;
         return;
       } catch (error) {
         const expected = expectedOffset(error);

@@ -3,7 +3,6 @@ import { within } from '../client/wait.js';
 import type { ExecutionHost } from '../executions/host.js';
 import type { TaskFolder } from '../runner/task-folder.js';
 import { LogStream } from './log-stream.js';
-import { TaskLog } from './task-log.js';
 
 /** How long a result waits for the last of its logs to arrive before it goes ahead of them. */
 const BEFORE_RESULT = 10_000;
@@ -27,8 +26,7 @@ export class TaskLogs {
     const refused = (error: unknown): void =>
       host.log.warn({ executionId, reason: messageOf(error) }, 'logs were refused');
     this.streams = (['stdout', 'stderr'] as const).map((stream) => {
-      const log = new TaskLog(folder[stream]);
-      return new LogStream({ executionId, stream, log, refused }, host.http, host.timers, host.random);
+      return new LogStream({ executionId, stream, file: folder[stream], refused }, host.http, host.timers, host.random);
     });
   }
 

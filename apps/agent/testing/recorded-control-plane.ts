@@ -17,6 +17,11 @@ import { systemTimers } from '#kernel';
 /** Something hangs: no machine is so slow. */
 const DEADLINE = 200_000;
 
+interface LogPart {
+  readonly begin: number;
+  bytes: Buffer;
+}
+
 interface Reply {
   readonly status: number;
   readonly body?: unknown;
@@ -56,7 +61,7 @@ export class RecordedControlPlane {
   readonly partial = new Map<string, Buffer>();
   /** Bytes of artifacts that arrived, over all uploads. */
   uploaded = 0;
-  private readonly logs = new Map<string, Buffer>();
+  private readonly logs = new Map<string, LogPart[]>();
   private readonly assigned = new Map<string, Assignment>();
   private revision = 0;
   private changed = Promise.withResolvers<undefined>();
@@ -120,8 +125,21 @@ export class RecordedControlPlane {
     return this.reportsOf(executionId).map(({ type }) => type);
   }
 
+  /** All that came of a stream; where a part was left out, `[N left out]` stands for it. */
   log(executionId: string, stream: 'stdout' | 'stderr'): string {
-    return (this.logs.get(`${executionId}/${stream}`) ?? Buffer.alloc(0)).toString();
+    let end = 0;
+    const texts = this.logParts(executionId, stream).map(({ begin, text }) => {
+      const note = begin > end ? `[${begin - end} left out]` : '';
+      end = begin + Buffer.byteLength(text);
+      return note + text;
+    });
+    return texts.join('');
+  }
+
+  /** What came of a stream in one go, and where it begins. */
+  logParts(executionId: string, stream: 'stdout' | 'stderr'): { readonly begin: number; readonly text: string }[] {
+    const parts = this.logs.get(`${executionId}/${stream}`) ?? [];
+    return parts.map(({ begin, bytes }) => ({ begin, text: bytes.toString() }));
   }
 
   store(content: string | Buffer): string {
@@ -228,7 +246,7 @@ export class RecordedControlPlane {
       case 'POST nodes reports':
         return { status: 200, body: (json() as Report[]).map((report) => this.record(report)) };
       case 'PUT executions logs':
-        return this.appendLog(`${id}/${url.searchParams.get('stream')}`, Number(url.searchParams.get('offset')), body);
+        return this.appendLog(`${id}/${url.searchParams.get('stream')}`, url.searchParams, body);
       case 'HEAD artifacts':
         return this.artifacts.has(id) ? { status: 200 } : { status: 404, offset: this.partial.get(id)?.length };
       case 'GET artifacts':
@@ -278,15 +296,18 @@ export class RecordedControlPlane {
     return { status: 200, body: { revision: String(this.revision), executions: [...this.assigned.values()] } };
   }
 
-  private appendLog(key: string, offset: number, bytes: Buffer): Reply {
-    const had = this.logs.get(key) ?? Buffer.alloc(0);
-    const held = had.subarray(0, had.length - Math.min(this.forgetLogs, had.length));
+  private appendLog(key: string, query: URLSearchParams, bytes: Buffer): Reply {
+    const [offset, gap] = [Number(query.get('offset')), Number(query.get('gap') ?? 0)];
+    const parts = this.logs.get(key) ?? [];
+    const last = parts.at(-1) ?? { begin: 0, bytes: Buffer.alloc(0) };
+    if (parts.length === 0) this.logs.set(key, [last]);
+    last.bytes = last.bytes.subarray(0, last.bytes.length - Math.min(this.forgetLogs, last.bytes.length));
     this.forgetLogs = 0;
-    this.logs.set(key, held);
-    if (offset > held.length) return { status: 409, body: { code: 'LOG_GAP', expected: held.length } };
-    const fresh = bytes.subarray(held.length - offset);
-    this.logs.set(key, Buffer.concat([held, fresh]));
-    return { status: 200, body: { nextOffset: held.length + fresh.length } };
+    const end = last.begin + last.bytes.length;
+    if (offset - gap > end) return { status: 409, body: { code: 'LOG_GAP', expected: end } };
+    if (offset > end) this.logs.get(key)?.push({ begin: offset, bytes });
+    else last.bytes = Buffer.concat([last.bytes, bytes.subarray(end - offset)]);
+    return { status: 200, body: { nextOffset: Math.max(end, offset + bytes.length) } };
   }
 
   private artifact(sha256: string, range: string | undefined): Reply {

@@ -13,6 +13,7 @@ export const showLogs = async (id: string, { client, io, output, flags }: Sessio
     ...(follow ? { follow } : {}),
     ...(tail === undefined ? {} : { tail }),
     ...(execution === undefined ? {} : { execution }),
+    origins: output !== 'table',
   };
   for await (const line of client.logs(id, options)) {
     io.out.write(output === 'table' ? `${line.text}\n` : `${JSON.stringify(line)}\n`);

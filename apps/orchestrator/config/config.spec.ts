@@ -32,6 +32,7 @@ describe('the configuration', () => {
       sweepInterval: 300,
       schedulerLock: true,
       snapshotEvery: 50_000,
+      logs: { stream: 64 * 2 ** 20, chunk: 2 ** 20 },
     });
   });
 
@@ -62,6 +63,18 @@ describe('the configuration', () => {
     ];
     for (const name of names) expect(mistakes.some((mistake) => mistake.includes(name))).toBe(true);
     expect(mistakes).toHaveLength(names.length);
+  });
+
+  it('takes sizes of logs as people write them, the whole at least four chunks', () => {
+    const sizes = { ESCALON_LOG_LIMIT: '512KiB', ESCALON_LOG_CHUNK_LIMIT: '128KiB' };
+    expect(readConfig({ ...GOOD, ...sizes }).logs).toEqual({ stream: 2 ** 19, chunk: 2 ** 17 });
+    expect(mistakesOf({ ESCALON_LOG_LIMIT: '3MiB' })).toEqual([
+      'ESCALON_LOG_LIMIT must be at least four times ESCALON_LOG_CHUNK_LIMIT, 4 MiB',
+    ]);
+    expect(mistakesOf({ ESCALON_LOG_LIMIT: '1KiB', ESCALON_LOG_CHUNK_LIMIT: '4 bananas' })).toEqual([
+      'ESCALON_LOG_CHUNK_LIMIT must be a size of at least 64 KiB, not "4 bananas"',
+      'ESCALON_LOG_LIMIT must be a size of at least 256 KiB, not "1KiB"',
+    ]);
   });
 
   it.each(['0', '65535'])('takes port %s', (port) => {

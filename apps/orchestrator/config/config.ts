@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import type { LogLimits } from '#artifacts';
+import { formatBytes, parseBytes } from '#contracts';
 import { readSubscriberFile } from '#subscribers';
 import type { ConfiguredSubscriber } from '#subscribers';
 
 export type OrchestratorRole = 'api' | 'scheduler' | 'projector';
 
 const ROLES: readonly OrchestratorRole[] = ['api', 'scheduler', 'projector'];
+const KIB = 1024;
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
 /**
@@ -42,6 +45,8 @@ export interface Config {
   readonly retries: boolean;
   /** Events from one snapshot of the cluster to the next; 0 for none. */
   readonly snapshotEvery: number;
+  /** What is kept of each output stream of a task. */
+  readonly logs: LogLimits;
   /** Who is told of events as they happen. */
   readonly subscribers: readonly ConfiguredSubscriber[];
 }
@@ -84,11 +89,30 @@ export const readConfig = (env: Environment): Config => {
     sweepInterval: reader.number('ESCALON_SWEEP_INTERVAL', 300, 1, 86_400),
     workers: reader.whole('ESCALON_WORKERS', WORKERS_PER_CORE * availableParallelism(), 1, 10_000),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
+    logs: logLimitsOf(reader, mistakes),
     subscribers: subscribersOf(env, mistakes),
   };
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
   return config;
 };
+
+/** What an agent sends at once. */
+const LEAST_CHUNK = 64 * KIB;
+/** A chunk must fit into the newest part, which is a half, while the oldest of that goes. */
+const CHUNKS = 4;
+
+const logLimitsOf = (reader: Reader, mistakes: string[]): LogLimits => {
+  const chunk = reader.size('ESCALON_LOG_CHUNK_LIMIT', KIB * KIB, LEAST_CHUNK);
+  const stream = reader.size('ESCALON_LOG_LIMIT', 64 * KIB * KIB, CHUNKS * LEAST_CHUNK);
+  if (stream < CHUNKS * chunk) {
+    mistakes.push(
+      `ESCALON_LOG_LIMIT must be at least four times ESCALON_LOG_CHUNK_LIMIT, ${formatBytes(CHUNKS * chunk)}`,
+    );
+  }
+  return { stream, chunk };
+};
+
+type Reader = ReturnType<typeof readerOf>;
 
 const readerOf = (env: Environment, mistakes: string[]) => {
   const text = (name: string, fallback: string): string => env[name] ?? fallback;
@@ -128,8 +152,20 @@ const readerOf = (env: Environment, mistakes: string[]) => {
     if (unknown.length > 0) mistakes.push(`ESCALON_ROLES names ${unknown.join(', ')}; there are ${ROLES.join(', ')}`);
     return named as OrchestratorRole[];
   };
-  return { text, number, whole, choice, url, roles, secret: () => secretOf(env, mistakes) };
+  const size = sizesOf(env, mistakes);
+  return { text, number, whole, size, choice, url, roles, secret: () => secretOf(env, mistakes) };
 };
+
+const sizesOf =
+  (env: Environment, mistakes: string[]) =>
+  (name: string, fallback: number, least: number): number => {
+    const given = env[name];
+    if (given === undefined || given === '') return fallback;
+    const parsed = parseBytes(given);
+    if (parsed.ok && parsed.value >= least) return parsed.value;
+    mistakes.push(`${name} must be a size of at least ${formatBytes(least)}, not ${JSON.stringify(given)}`);
+    return fallback;
+  };
 
 const subscribersOf = (env: Environment, mistakes: string[]): readonly ConfiguredSubscriber[] => {
   const file = env.ESCALON_SUBSCRIBERS_FILE;

@@ -292,6 +292,51 @@ describe('a log that is followed', () => {
     ]);
   });
 
+  it('E-05 goes on by the id of the last event', async () => {
+    const end = 'event: end\ndata: {"state":"completed"}\n\n';
+    answer = inTurn(
+      broken(`id: e1:4:\n${piece('stdout', 0, 'one\n')}id: e1:6:\n${piece('stdout', 4, 'tw')}`),
+      broken(`id: e1:8:\n${piece('stdout', 6, 'o\n')}${end}`),
+    );
+    expect(await follow({})).toEqual(['stdout one', 'stdout two']);
+    expect(seen.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'e1:6:']);
+  });
+
+  it('E-05 a line tells what is left out, once, and of what was seen before the rest alone', async () => {
+    const gap = (stream: string, offset: number, next: number): string => {
+      const data = { executionId: 'j.1', stream, offset, next, text: '', leftOut: next - offset };
+      return `event: log\ndata: ${JSON.stringify(data)}\n\n`;
+    };
+    const end = 'event: end\ndata: {"state":"completed"}\n\n';
+    answer = inTurn(
+      broken(`${piece('stdout', 0, 'one\ntw')}${gap('stdout', 6, 2054)}${piece('stdout', 2054, 'l\n')}`),
+      broken(`${piece('stdout', 0, 'one\n')}${gap('stdout', 4, 2054)}${gap('stdout', 2054, 2156)}${end}`),
+    );
+    expect(await follow({})).toEqual([
+      'stdout one',
+      'stdout tw',
+      'stdout … 2 KiB left out here …',
+      'stdout l',
+      'stdout … 100 B left out here …',
+    ]);
+  });
+
+  it('E-05 not followed, each line comes with its origin where that is asked for; a break is told', async () => {
+    const end = 'event: end\ndata: {"state":"running"}\n\n';
+    const data = { executionId: 'j.1', stream: 'stdout', offset: 4, next: 9, text: '', leftOut: 5 };
+    answer = inTurn(
+      broken(`${piece('stdout', 0, 'one\n')}event: log\ndata: ${JSON.stringify(data)}\n\n${end}`),
+      broken(piece('stdout', 0, 'one\n')),
+    );
+    const origin = { executionId: 'j.1', stream: 'stdout' };
+    expect(await all(client().logs('j', { origins: true }))).toEqual([
+      { text: 'one', ...origin },
+      { text: '… 5 B left out here …', ...origin, leftOut: 5 },
+    ]);
+    expect(seen[0]?.headers['accept']).toBe('text/event-stream');
+    await expect(all(client().logs('j', { origins: true }))).rejects.toThrow('broke off');
+  });
+
   it('E-05 a refusal ends it', async () => {
     answer = inTurn(broken(piece('stdout', 0, 'one\n')), json(toProblem('JOB_NOT_FOUND', 'gone'), {}, 404));
     await expect(follow({})).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });

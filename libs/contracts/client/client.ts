@@ -60,6 +60,8 @@ export interface LogOptions {
   readonly tail?: number;
   /** Goes on until the job has ended, over lost connections. */
   readonly follow?: boolean;
+  /** Each line with its execution and stream, and how much is left out; what is followed has them anyway. */
+  readonly origins?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -171,11 +173,13 @@ export class EscalonClient {
     return this.read(`/jobs/${segment(id)}/events`);
   }
 
-  logs(id: string, { signal, execution, tail, follow = false }: LogOptions = {}): AsyncGenerator<LogLine> {
+  logs(id: string, options: LogOptions = {}): AsyncGenerator<LogLine> {
+    const { signal, execution, tail, follow = false, origins = false } = options;
     const path = `/jobs/${segment(id)}/logs`;
     const open = (asked: LogRequest): Promise<Response> => {
       const query = { execution, tail: asked.tail, follow: asked.follow ? true : undefined };
-      return this.send({ method: 'GET', path, query, signal });
+      const headers = { accept: origins ? 'text/event-stream' : undefined, 'last-event-id': asked.after };
+      return this.send({ method: 'GET', path, query, headers, signal });
     };
     return logLines(open, this.timers, { tail, follow, signal });
   }

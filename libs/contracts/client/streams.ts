@@ -1,5 +1,6 @@
 import { pause } from '#kernel';
 import type { Timers } from '#kernel';
+import { leftOutLine } from '../units.js';
 import { ProblemError, ServerUnreachable } from './http.js';
 import { linesOf, serverSentEvents } from './server-sent-events.js';
 import type { ServerSentEvent } from './server-sent-events.js';
@@ -39,10 +40,16 @@ class Lines {
   private readonly unfinished = new Map<string, Unfinished>();
 
   /** The lines that the piece completes. */
-  *add({ text, executionId, stream }: Piece): Generator<LogLine> {
+  *add({ text, executionId, stream, leftOut = 0 }: Piece): Generator<LogLine> {
     const key = `${executionId ?? ''} ${stream ?? ''}`;
     const origin = { ...(executionId !== undefined && { executionId }), ...(stream !== undefined && { stream }) };
     const entry = this.unfinished.get(key) ?? { origin, text: '' };
+    if (leftOut > 0) {
+      // The line before the gap gets no end any more.
+      if (entry.text !== '') yield { text: entry.text, ...origin };
+      entry.text = '';
+      yield { text: leftOutLine(leftOut), ...origin, leftOut };
+    }
     const lines = (entry.text + text).split('\n');
     entry.text = lines.pop() ?? '';
     this.unfinished.set(key, entry);
@@ -66,16 +73,18 @@ class Seen {
 
   /** The part of the piece that is new. */
   fresh(piece: Piece): Piece {
-    const { executionId = '', stream = '', offset, next, text } = piece;
+    const { leftOut, ...told } = piece;
+    const { executionId = '', stream = '', offset, next, text } = told;
     if (offset === undefined || next === undefined) return piece;
     const key = `${executionId} ${stream}`;
     const known = this.next.get(key) ?? 0;
     this.next.set(key, Math.max(known, next));
     if (known <= offset) return piece;
-    if (known >= next) return { ...piece, text: '' };
+    if (known >= next) return { ...told, text: '' };
+    if (leftOut !== undefined) return { ...told, leftOut: next - known };
     const bytes = new TextEncoder().encode(text);
     // Other lengths: the log holds bytes that are no text, so the place is found only about.
-    return { ...piece, text: new TextDecoder().decode(bytes.subarray(known - offset)) };
+    return { ...told, text: new TextDecoder().decode(bytes.subarray(known - offset)) };
   }
 }
 
@@ -83,12 +92,14 @@ export interface LogRequest {
   /** Only the last lines. */
   readonly tail: number | undefined;
   readonly follow: boolean;
+  /** The id of the last event that was read. */
+  readonly after?: string | undefined;
 }
 
 /**
- * The lines of a log. *Reading* ends with the text. *Following* holds a stream open until the server says `end`; when the
- * connection breaks before, it is asked for again a second later and goes on where it was, over a restart of the server as
- * well. It ends early when the signal is aborted, the reader leaves, or the server refuses.
+ * The lines of a log. *Reading* ends with the text, or with the `end` of its events. *Following* holds a stream open until the
+ * server says `end`; when the connection breaks before, it is asked for again a second later and goes on where it was, over a
+ * restart of the server as well. It ends early when the signal is aborted, the reader leaves, or the server refuses.
  */
 export async function* logLines(
   open: (request: LogRequest) => Promise<Response>,
@@ -102,17 +113,20 @@ export async function* logLines(
     yield* plainLines(response);
     return;
   }
+  let after: string | undefined;
   for (;;) {
-    for await (const { event, data } of response ? untilBroken(response, signal) : []) {
+    for await (const { id, event, data } of response ? untilBroken(response, signal) : []) {
       if (event === 'end') {
         yield* lines.rest();
         return;
       }
       yield* lines.add(seen.fresh(pieceOf(data)));
+      after = id ?? after;
     }
+    if (!follow) throw new ServerUnreachable('the logs broke off before their end');
     await pause(timers, RECONNECT_AFTER, signal);
     signal?.throwIfAborted();
-    response = await open({ tail: undefined, follow }).catch(nothingForNow);
+    response = await open({ tail: undefined, follow, after }).catch(nothingForNow);
   }
 }
 

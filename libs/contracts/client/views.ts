@@ -251,6 +251,8 @@ export interface LogLine {
   readonly text: string;
   readonly executionId?: string;
   readonly stream?: string;
+  /** The line stands for so many bytes that nobody kept; its text says so. */
+  readonly leftOut?: number;
 }
 
 export interface Page<Item> {

@@ -56,7 +56,12 @@ const extra: readonly (readonly JobCommand[])[] = [
   [aSubmission(), { type: 'ChangePriority', priority: 80, at: second(1) }],
   [
     ...JOB_PATHS.blocked,
-    { type: 'MeetDependencies', dependencies: [{ job: 'job-0', outcome: 'completed' }], at: second(5) },
+    {
+      type: 'MeetDependencies',
+      dependencies: [{ job: 'job-0', outcome: 'completed' }],
+      inputs: [{ source: 'job:job-0/grid.nc', sha256: 'a'.repeat(64), size: 7 }],
+      at: second(5),
+    },
   ],
   [...running, { type: 'PauseJob', reason: 'hold', at: second(5) }, { type: 'ResumeJob', at: second(6) }],
   [...running, { type: 'StopExecution', executionId: 'job-1.1', ...drained, at: second(9) }],

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { LocalArtifactStore } from '#artifacts';
 import { isEndless } from '../domain/job-spec.js';
 import type { InputRequest, JobSpec } from '../domain/job-spec.js';
+import { resultAt, resultNamed } from '../domain/left-behind.js';
 import type { JobState } from '../domain/state.js';
 import { JobAccess } from './job-access.js';
-import { resultAt } from './results.js';
 
 /** A job with what is known of its inputs, and what its submitter should know of them. */
 interface Known {
@@ -55,8 +55,8 @@ export class KnownInputs {
   ): Promise<KnownInput> {
     const [, digest] = /^sha256:(.+)$/.exec(input.source) ?? [];
     if (digest !== undefined) return this.stored(input, index, digest);
-    const [, jobId, path] = /^job:([^/]+)\/(.+)$/s.exec(input.source) ?? [];
-    return jobId === undefined || path === undefined ? { input } : leftBehind(input, index, await load(jobId), path);
+    const result = resultNamed(input.source);
+    return result ? leftBehind(input, index, await load(result.job), result.path) : { input };
   }
 
   private async stored(input: InputRequest, index: number, digest: string): Promise<KnownInput> {

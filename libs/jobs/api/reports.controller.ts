@@ -13,7 +13,7 @@ import { jobIdOfExecution } from '../domain/events.js';
 import { answerReport } from '../domain/report.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { parseReport, parseReports } from './dto/index.js';
-import { ExecutionLogs } from './execution-logs.js';
+import { ExecutionLogs } from './logs/execution-logs.js';
 
 /** Where live progress goes: telemetry, not events. */
 export const PROGRESS_SINK = Symbol('ProgressSink');
@@ -60,17 +60,16 @@ export class ReportsController {
     return Promise.all(parsed(parseReports(body)).map((report) => this.takeOneOf(report, caller)));
   }
 
-  /** Bytes of a log at their offset; what is there already is accepted once, a gap is refused. */
+  /** Bytes of a log at their offset; what is there already is accepted once, a gap that `gap` does not tell is refused. */
   @Put('executions/:id/logs')
   @HttpCode(200)
   async log(
     @Param('id') executionId: string,
-    @Query('stream') stream: string,
-    @Query('offset') offset: string,
+    @Query() query: unknown,
     @Req() request: FastifyRequest,
     @CurrentCaller() caller: Caller,
   ): Promise<LogAnswer> {
-    return this.logs.append(nodeOf(caller), executionId, stream, offset, request.body as Readable | undefined);
+    return this.logs.append(nodeOf(caller), executionId, query, request.body as Readable | undefined);
   }
 
   /** A refusal of one is its answer, and no reason to send the others again. */

@@ -1,5 +1,4 @@
 import type { ResultView } from '#contracts';
-import type { Artifact } from '../domain/events.js';
 import { liveExecutions } from '../domain/state.js';
 import type { JobState } from '../domain/state.js';
 
@@ -27,12 +26,4 @@ export const resultsOf = (job: JobState): Results => {
     consumption: one.consumption ?? null,
   }));
   return { items, next: null, running: liveExecutions(job).length };
-};
-
-/** What a job left under a path. A try that succeeded goes before one that failed and left something too. */
-export const resultAt = (job: JobState, path: string): Artifact | undefined => {
-  const named = Object.values(job.executions).flatMap(({ state, artifacts }) =>
-    artifacts.filter((artifact) => artifact.path === path).map((artifact) => ({ state, artifact })),
-  );
-  return (named.find(({ state }) => state === 'succeeded') ?? named[0])?.artifact;
 };

@@ -9,7 +9,7 @@ import type {
   MetDependency,
   StopCause,
 } from './events.js';
-import type { FailureClass, JobSpec } from './job-spec.js';
+import type { FailureClass, JobSpec, PinnedInput } from './job-spec.js';
 import type { Ending } from './state.js';
 
 export type JobCommand =
@@ -64,10 +64,11 @@ export interface ResumeJob {
   readonly at: Instant;
 }
 
-/** The jobs that this one depends on have ended, each as it asked; all of them are named. */
+/** The jobs that this one depends on have ended, each as it asked; all of them are named, and what it reads of them. */
 export interface MeetDependencies {
   readonly type: 'MeetDependencies';
   readonly dependencies: readonly MetDependency[];
+  readonly inputs?: readonly PinnedInput[];
   readonly at: Instant;
 }
 

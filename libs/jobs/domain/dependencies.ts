@@ -24,7 +24,10 @@ export const impossible = (dependency: Dependency, outcome: JobOutcome | undefin
 });
 
 /** All of them at once, or none: a job of which one parent is still awaited stays where it is. Late or repeated is no mistake. */
-export const meetDependencies = ({ dependencies, at }: MeetDependencies, job: JobState): Decided<JobEvent> => {
+export const meetDependencies = (
+  { dependencies, inputs = [], at }: MeetDependencies,
+  job: JobState,
+): Decided<JobEvent> => {
   if (job.ended || job.cancelRequested !== undefined || !job.blocked) return accept();
   const outcomes = new Map(dependencies.map(({ job: parent, outcome }) => [parent, outcome]));
   const open = (job.spec?.dependsOn ?? []).filter((dependency) => {
@@ -35,5 +38,5 @@ export const meetDependencies = ({ dependencies, at }: MeetDependencies, job: Jo
     const awaited = open.map((dependency) => `${dependency.job} to be ${awaitedEnd(dependency)}`).join(', ');
     return reject('DEPENDENCY_NOT_MET', `the job still waits for job ${awaited}`);
   }
-  return accept({ type: 'DependenciesMet', data: { dependencies, at } });
+  return accept({ type: 'DependenciesMet', data: { dependencies, ...(inputs.length > 0 && { inputs }), at } });
 };

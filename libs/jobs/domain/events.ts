@@ -1,7 +1,9 @@
 import type { Instant } from '#kernel';
 import type { Contract } from '#nodes';
 import type { Decision } from './decision.js';
-import type { FailureClass, JobSpec } from './job-spec.js';
+import type { FailureClass, JobSpec, MetDependency, PinnedInput } from './job-spec.js';
+
+export type { JobOutcome, MetDependency } from './job-spec.js';
 
 /** Everything that is ever stored in a `job-<id>` stream. Stored events are forever: add, never change. */
 export type JobEvent =
@@ -91,19 +93,15 @@ export interface JobResumed {
   readonly data: { readonly at: Instant };
 }
 
-/** How a job has ended. */
-export type JobOutcome = 'completed' | 'failed' | 'cancelled';
-
-/** A job that another depended on, and how it ended. */
-export interface MetDependency {
-  readonly job: string;
-  readonly outcome: JobOutcome;
-}
-
 /** Each job that this one depends on has ended as it asked: from now on it is in the queue. */
 export interface DependenciesMet {
   readonly type: 'DependenciesMet';
-  readonly data: { readonly dependencies: readonly MetDependency[]; readonly at: Instant };
+  readonly data: {
+    readonly dependencies: readonly MetDependency[];
+    /** Absent when there is nothing to read of them, and in events of old. */
+    readonly inputs?: readonly PinnedInput[];
+    readonly at: Instant;
+  };
 }
 
 /** A partition that runs on one node and nowhere else. */

@@ -77,6 +77,22 @@ export interface InputRequest {
   readonly unpack?: true;
 }
 
+/** How a job has ended. */
+export type JobOutcome = 'completed' | 'failed' | 'cancelled';
+
+/** A job that another depended on, and how it ended. */
+export interface MetDependency {
+  readonly job: string;
+  readonly outcome: JobOutcome;
+}
+
+/** What a job that was waited for has left, named as in the file of the job that reads it. */
+export interface PinnedInput {
+  readonly source: string;
+  readonly sha256: string;
+  readonly size: number;
+}
+
 export interface Dependency {
   readonly job: string;
   readonly when: 'completed' | 'failed' | 'terminal';

@@ -48,8 +48,10 @@ const TITLES: { readonly [Type in JobEvent['type']]: (data: DataOf<Type>) => str
   JobPriorityChanged: ({ priority }) => `The priority is ${priority} now`,
   JobPaused: ({ reason }) => `Paused: ${reason}`,
   JobResumed: () => 'Resumed',
-  DependenciesMet: ({ dependencies }) =>
-    `What it waited for has ended: ${dependencies.map(({ job, outcome }) => `job ${job} ${outcome}`).join(', ')}`,
+  DependenciesMet: ({ dependencies, inputs = [] }) =>
+    `What it waited for has ended: ${dependencies.map(({ job, outcome }) => `job ${job} ${outcome}`).join(', ')}${
+      inputs.length > 0 ? `; reads ${inputs.map(({ source }) => source).join(', ')} as it is now` : ''
+    }`,
   TargetsChanged: (change) => targetsTitle(change),
   PlacementDecided: (decision) => decisionTitle(decision),
   ExecutionReserved: ({ nodeId, attempt, confirmBy }) =>

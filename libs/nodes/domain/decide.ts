@@ -13,6 +13,7 @@ import type {
   ReserveCapacity,
 } from './commands.js';
 import { CACHE_PAUSE, cacheChange, MOST_CACHED } from './cache.js';
+import { AGENT_STOPS } from './draining.js';
 import { evolve } from './evolve.js';
 import type { NodeEvent } from './events.js';
 import { latencyClassOf } from './latency.js';
@@ -51,7 +52,7 @@ export const decide = (command: NodeCommand, node: NodeState): Decision<NodeEven
     case 'AnnounceStop': {
       // What an operator asked for holds longer than an agent is away.
       const closed = node.cordoned !== undefined || node.draining !== undefined;
-      return unless(closed, { type: 'NodeDrainStarted', data: { reason: AGENT_STOPS, at } });
+      return unless(closed, { type: 'NodeDrainStarted', data: { reason: AGENT_STOPS, announcedBy: 'agent', at } });
     }
     case 'ReportLatency':
       return reportLatency(command, node);
@@ -85,9 +86,6 @@ const canonical = (value: unknown): string =>
       : part,
   );
 
-/** Why a node drains whose agent said that it ends. It takes work again when that agent is back, unlike one that was drained. */
-const AGENT_STOPS = 'its agent is stopping';
-
 /** A name belongs to the node that took it first; that node may come back with another inventory. */
 const enroll = (command: EnrollNode, node: NodeState): Decision<NodeEvent> => {
   const { nodeId, name, owner, institution, inventory, policy, at } = command;
@@ -102,7 +100,8 @@ const enroll = (command: EnrollNode, node: NodeState): Decision<NodeEvent> => {
   if (!same(node.inventory, inventory)) events.push({ type: 'NodeInventoryChanged', data: { inventory, at } });
   if (policy && !same(node.policy, policy)) events.push({ type: 'NodePolicyChanged', data: { policy, at } });
   if (!node.online) events.push({ type: 'NodeWentOnline', data: { at } });
-  const back = node.draining?.reason === AGENT_STOPS && node.cordoned === undefined;
+  // It takes work again when its agent is back, unlike one that an operator drained.
+  const back = node.draining?.announcedBy === 'agent' && node.cordoned === undefined;
   if (back) events.push({ type: 'NodeUncordoned', data: { at } });
   return accept(...events);
 };
@@ -111,8 +110,9 @@ const markOffline = ({ lastSeenAt, reason, at }: MarkOffline, node: NodeState): 
   unless(!node.online, { type: 'NodeWentOffline', data: { lastSeenAt, reason, at } });
 
 const drain = ({ reason, deadline, at }: DrainNode, node: NodeState): Decision<NodeEvent> => {
-  const already = node.draining?.reason === reason && node.draining.deadline === deadline;
-  const data = deadline === undefined ? { reason, at } : { reason, deadline, at };
+  const { draining } = node;
+  const already = draining?.announcedBy === 'operator' && draining.reason === reason && draining.deadline === deadline;
+  const data = { reason, ...(deadline !== undefined && { deadline }), announcedBy: 'operator', at } as const;
   return unless(already, { type: 'NodeDrainStarted', data });
 };
 

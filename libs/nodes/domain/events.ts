@@ -72,8 +72,17 @@ export interface NodeUncordoned {
 /** Takes no new work, and what still runs at `deadline` (if any) is stopped and goes elsewhere. */
 export interface NodeDrainStarted {
   readonly type: 'NodeDrainStarted';
-  readonly data: { readonly reason: string; readonly deadline?: Instant; readonly at: Instant };
+  readonly data: {
+    readonly reason: string;
+    readonly deadline?: Instant;
+    /** Absent in events of old, of which the reason tells it: see `announcerOf`. */
+    readonly announcedBy?: DrainAnnouncer;
+    readonly at: Instant;
+  };
 }
+
+/** Who wants a node empty: its agent, which ends and may come back, or an operator, who says when it is over. */
+export type DrainAnnouncer = 'agent' | 'operator';
 
 /**
  * The node is nearer or further than it was, by class. `roundTrip` is the typical one that its agent measured, in seconds.

@@ -1,6 +1,7 @@
 import { unreachable } from '#kernel';
 import type { CapacityReduced, CapacityReserved, NodeEnrolled, NodeEvent } from './events.js';
 import { changedCache } from './cache.js';
+import { announcerOf } from './draining.js';
 import type { NodeState } from './state.js';
 
 /** Folds one event into the node's state. Total: a history that was stored is never refused. */
@@ -22,7 +23,8 @@ export const evolve = (node: NodeState, event: NodeEvent): NodeState => {
       return { ...node, cordoned: undefined, draining: undefined };
     case 'NodeDrainStarted': {
       const { reason, deadline } = event.data;
-      return { ...node, draining: deadline === undefined ? { reason } : { reason, deadline } };
+      const announcedBy = announcerOf(event.data);
+      return { ...node, draining: { reason, ...(deadline !== undefined && { deadline }), announcedBy } };
     }
     case 'NodeLatencyChanged':
       return { ...node, latencyClass: event.data.latencyClass };

@@ -4,8 +4,12 @@ import { aContract, aGpu, anEnrollment, anInventory, aReservation, deciderSpec, 
 import type { NodeCommand } from './commands.js';
 import type { Contract } from './contract.js';
 import { nodeDecider } from './decide.js';
+import { AGENT_STOPS } from './draining.js';
+import type { NodeEvent } from './events.js';
+import { evolve } from './evolve.js';
 import { freeCapacity, shortages, totalCapacity } from './ledger.js';
 import type { Discipline } from './pool.js';
+import { absentNode } from './state.js';
 
 const spec = deciderSpec(nodeDecider);
 const at = second(5);
@@ -307,8 +311,27 @@ describe('presence, cordon and drain', () => {
       .when({ type: 'DrainNode', reason: 'upgrade', at })
       .then({
         type: 'NodeDrainStarted',
-        data: { reason: 'upgrade', at },
+        data: { reason: 'upgrade', announcedBy: 'operator', at },
       });
+  });
+
+  it('a drain says who announced it, whatever its reason reads like', () => {
+    const alike: NodeCommand = { type: 'DrainNode', reason: AGENT_STOPS, at };
+    const returning: NodeCommand = anEnrollment({ returning: true, at });
+    const announced = (by: 'agent' | 'operator') => ({
+      type: 'NodeDrainStarted' as const,
+      data: { reason: AGENT_STOPS, announcedBy: by, at },
+    });
+    spec.after(enroll).when(stopping).then(announced('agent'));
+    spec.after(enroll, stopping).when(alike).then(announced('operator'));
+    spec.after(enroll, alike).when(alike).then();
+    spec.after(enroll, alike, returning).when(aReservation(1)).thenRejected('NODE_NOT_SCHEDULABLE');
+  });
+
+  it('a drain of old, which does not say it, is told by its reason', () => {
+    const started = (reason: string): NodeEvent => ({ type: 'NodeDrainStarted', data: { reason, at } });
+    const by = (reason: string) => evolve(absentNode(), started(reason)).draining?.announcedBy;
+    expect([by(AGENT_STOPS), by('upgrade')]).toEqual(['agent', 'operator']);
   });
 });
 

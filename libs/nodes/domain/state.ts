@@ -1,5 +1,6 @@
 import type { Instant } from '#kernel';
 import type { Contract } from './contract.js';
+import type { DrainAnnouncer } from './events.js';
 import type { Inventory } from './inventory.js';
 import type { LatencyClass } from './latency.js';
 import type { Policy } from './policy.js';
@@ -24,7 +25,8 @@ export interface NodeState {
   readonly policy: Policy;
   readonly online: boolean;
   readonly cordoned: string | undefined;
-  readonly draining: { readonly reason: string; readonly deadline?: string } | undefined;
+  readonly draining:
+    { readonly reason: string; readonly deadline?: string; readonly announcedBy: DrainAnnouncer } | undefined;
   /** Absent until it is known. */
   readonly latencyClass: LatencyClass | undefined;
   /** Digests of the content that it keeps, as it said at `cacheReportedAt`. */

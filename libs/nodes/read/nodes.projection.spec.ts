@@ -72,7 +72,7 @@ describe('the nodes projection', () => {
       presenceSince: second(20),
       offlineReason: 'silent',
       cordoned: 'new disk',
-      draining: { reason: 'power cut', deadline: second(99) },
+      draining: { reason: 'power cut', deadline: second(99), announcedBy: 'operator' },
     });
     expect(rows.node_timeline.map(({ title }) => title)).toContain('Went offline: silent');
   });

@@ -1,4 +1,5 @@
 import { upcastRecorded } from '#contracts';
+import { announcerOf } from '../domain/draining.js';
 import { NODE_STREAM_PREFIX } from '../domain/events.js';
 import { NOTHING_HELD, withContract } from './capacity.js';
 import { nodeCapacityTable, nodeClaimsTable, nodeTimelineTable, nodesTable } from './tables.js';
@@ -146,7 +147,8 @@ const evolveNode = (row: NodeRow | undefined, event: Movement): NodeRow | undefi
       return { ...row, cordoned: null, draining: null };
     case 'NodeDrainStarted': {
       const { reason, deadline } = event.data;
-      return { ...row, draining: deadline === undefined ? { reason } : { reason, deadline } };
+      const announcedBy = announcerOf(event.data);
+      return { ...row, draining: { reason, ...(deadline !== undefined && { deadline }), announcedBy } };
     }
   }
 };

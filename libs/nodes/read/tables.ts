@@ -2,7 +2,7 @@ import { boolean, bigint, entityOf, instant, integer, json, nullable, text } fro
 import type { Instant } from '#kernel';
 import type { KeyedTable, LogTable } from '#read-store';
 import type { Contract } from '../domain/contract.js';
-import type { ReleaseCause } from '../domain/events.js';
+import type { DrainAnnouncer, ReleaseCause } from '../domain/events.js';
 import type { Inventory } from '../domain/inventory.js';
 import type { FreeCapacity } from '../domain/ledger.js';
 import type { LatencyClass } from '../domain/latency.js';
@@ -24,7 +24,12 @@ export interface NodeRow {
   readonly offlineReason: string | null;
   /** The reason of a cordon. */
   readonly cordoned: string | null;
-  readonly draining: { readonly reason: string; readonly deadline?: Instant } | null;
+  /** `announcedBy` is absent in rows of old. */
+  readonly draining: {
+    readonly reason: string;
+    readonly deadline?: Instant;
+    readonly announcedBy?: DrainAnnouncer;
+  } | null;
   /** How far it is from the control plane; `roundTrip` in seconds. */
   readonly latency: { readonly latencyClass: LatencyClass; readonly roundTrip: number } | null;
   /** How many inputs worth counting it keeps for later tasks. */

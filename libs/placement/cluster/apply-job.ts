@@ -12,7 +12,7 @@ import type {
 import { reasonsDigest } from '../digest.js';
 import { hasTargets, isEndless } from '../job-types.js';
 import { applicationRecord, blame, clear } from './blame.js';
-import { digestOf } from '../inputs.js';
+import { digestOf, withPinned } from '../inputs.js';
 import { nodeChanged } from './columns.js';
 import { markConfirmed, markStarted } from './ledger.js';
 import { jobArrived } from './mix.js';
@@ -100,6 +100,7 @@ const change = (cluster: ClusterState, job: ClusterJob, event: JobEvent): void =
     case 'DependenciesMet':
       job.blocked = false;
       job.queuedAt = event.data.at;
+      job.spec = withPinned(job.spec, event.data.inputs);
       return;
     case 'JobCancelRequested':
       job.cancelRequested = true;

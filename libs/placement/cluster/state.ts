@@ -216,7 +216,8 @@ export interface DecisionSummary {
 
 export interface ClusterJob {
   readonly id: string;
-  readonly spec: JobSpec;
+  /** As submitted, with the digests of what its parents have left since. */
+  spec: JobSpec;
   readonly account: string;
   readonly project: string;
   readonly institution: string;

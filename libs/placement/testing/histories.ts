@@ -158,7 +158,11 @@ const STEPS: Some<Step> = [
   onJob((at, { any }) => ({ type: 'JobPriorityChanged', data: { priority: any, at } })),
   onJob((at) => ({ type: 'JobPaused', data: { reason: 'hold', at } })),
   onJob((at) => ({ type: 'JobResumed', data: { at } })),
-  onJob((at) => ({ type: 'DependenciesMet', data: { dependencies: [{ job: 'j0', outcome: 'failed' }], at } })),
+  onJob((at, { any }) => {
+    const inputs = any % 2 ? [{ source: 'job:j0/e', sha256: choose(DIGESTS, any), size: any * GIB }] : undefined;
+    const dependencies = [{ job: 'j0', outcome: 'failed' }] as const;
+    return { type: 'DependenciesMet', data: { dependencies, ...(inputs && { inputs }), at } };
+  }),
   onJob((at) => ({ type: 'JobCancelRequested', data: { reason: 'x', byUser: true, at } })),
   onJob((at, { node, any }) => ({
     type: 'JobRequeued',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Dependency, JobCommand, JobSpec } from '#jobs';
+import type { Artifact, Dependency, JobCommand, JobSpec } from '#jobs';
 import { jobStateName, jobStream } from '#jobs';
-import { aPlacement } from '#testing';
+import { aJobSpec, aPlacement } from '#testing';
 import { onFirst, SchedulingWorld } from '../testing/scheduling-world.js';
 import { Dependencies } from './dependencies.js';
 
@@ -19,10 +19,22 @@ const watching = async (world: SchedulingWorld): Promise<Dependencies> => {
 const settled = (world: SchedulingWorld): Promise<void> => world.time.advanceAsync(0);
 
 /** Runs the one part of a job to a good end. */
-const complete = async (world: SchedulingWorld, jobId: string): Promise<void> => {
-  await world.job(jobId, aPlacement(1, 0, { jobId, confirm: 600 }));
-  await world.report(`${jobId}.1`, 'succeed', { exitCode: 0, artifacts: [], consumption: CONSUMPTION });
+const complete = async (
+  world: SchedulingWorld,
+  jobId: string,
+  artifacts: readonly Artifact[] = [],
+  execution = 1,
+): Promise<void> => {
+  await world.job(jobId, aPlacement(execution, 0, { jobId, confirm: 600 }));
+  await world.report(`${jobId}.${execution}`, 'succeed', { exitCode: 0, artifacts, consumption: CONSUMPTION });
 };
+
+const anArtifact = (path: string, digit: string): Artifact => ({
+  path,
+  sha256: digit.repeat(64),
+  size: 2 ** 30,
+  mediaType: 'text/csv',
+});
 
 const CONSUMPTION = { cpuSeconds: 1, wallSeconds: 1, maxMemory: 1, maxDisk: 0, gpuSeconds: 0, bytesIn: 0, bytesOut: 0 };
 
@@ -208,5 +220,87 @@ describe('G-55 the whole loop', () => {
     await world.time.advanceAsync(1);
     expect((await world.state('c')).ending).toMatchObject({ code: 'queue-timeout' });
     await loop.stop();
+  });
+
+  it('E-04 have what they read of their parents recorded when they enter the queue, and are placed and run by it', async () => {
+    const world = new SchedulingWorld();
+    await watching(world);
+    for (const parent of ['a', 'b']) await world.submit(parent);
+    const inputs = [
+      { source: 'job:a/out.csv', path: 'in.csv' },
+      { source: 'job:b/plots/p.csv', path: 'p.csv', sha256: 'b'.repeat(64) },
+      { source: 'https://example.org/x', path: 'x' },
+    ];
+    await world.submit('c', { ...after('a', 'b'), inputs });
+    await complete(world, 'a', [anArtifact('other.csv', '9'), anArtifact('out.csv', 'a')]);
+    await complete(world, 'b', [anArtifact('plots/p.csv', 'b')]);
+    await settled(world);
+    const size = 2 ** 30;
+    expect(world.events('job-c', 'DependenciesMet')[0]?.data).toMatchObject({
+      inputs: [
+        { source: 'job:a/out.csv', sha256: 'a'.repeat(64), size },
+        { source: 'job:b/plots/p.csv', sha256: 'b'.repeat(64), size },
+      ],
+    });
+    expect(world.view.cluster.jobs.get('c')?.spec.inputs).toEqual([
+      { ...inputs[0], sha256: 'a'.repeat(64), size },
+      { ...inputs[1], size },
+      inputs[2],
+    ]);
+    expect((await world.state('c')).spec?.inputs).toEqual(inputs);
+  });
+
+  it('E-04 read what the try left that completed their parent, not one that failed before it', async () => {
+    const world = new SchedulingWorld();
+    await watching(world);
+    await world.submit('a', { retry: { ...aJobSpec().retry, attempts: 2, on: ['infrastructure'] } });
+    await world.submit('c', { ...after('a'), inputs: [{ source: 'job:a/out.csv', path: 'in.csv' }] });
+    await world.job('a', aPlacement(1, 0, { jobId: 'a', confirm: 600 }));
+    const failure = { class: 'infrastructure', code: 'disk', message: 'broken', consumption: CONSUMPTION } as const;
+    await world.report('a.1', 'fail', { ...failure, artifacts: [anArtifact('out.csv', '1')] });
+    expect(world.types('job-a')).toContain('JobRequeued');
+    await complete(world, 'a', [anArtifact('out.csv', '2')], 2);
+    await settled(world);
+    expect(world.events('job-c', 'DependenciesMet')[0]?.data).toMatchObject({ inputs: [{ sha256: '2'.repeat(64) }] });
+  });
+
+  it('E-04 fail at once when a parent has not left what they read, naming everything that is missing', async () => {
+    const world = new SchedulingWorld();
+    await watching(world);
+    await world.submit('a');
+    const inputs = [
+      { source: 'job:a/none.csv', path: 'n.csv' },
+      { source: 'job:a/out.csv', path: 'in.csv', sha256: 'c'.repeat(64) },
+    ];
+    await world.submit('c', { ...after('a'), inputs });
+    await world.submit('d', after('c'));
+    await complete(world, 'a', [anArtifact('out.csv', 'a')]);
+    await settled(world);
+    expect(await states(world, 'c', 'd')).toEqual(['failed', 'failed']);
+    expect((await world.state('c')).ending).toEqual({
+      class: 'input',
+      code: 'input-missing',
+      message:
+        '/inputs/0: job a is completed and left no none.csv; ' +
+        `/inputs/1: job a left out.csv with sha256 ${'a'.repeat(64)}, not ${'c'.repeat(64)}`,
+    });
+  });
+
+  it('E-04 take what a failed parent left, when they wait for that', async () => {
+    const world = new SchedulingWorld();
+    await watching(world);
+    await world.submit('a');
+    const inputs = [{ source: 'job:a/core.dump', path: 'core' }];
+    await world.submit('c', { ...after({ job: 'a', when: 'failed' }), inputs });
+    await world.job('a', aPlacement(1, 0, { jobId: 'a', confirm: 600 }));
+    const failure = {
+      class: 'application',
+      code: 'exit-code',
+      message: 'exit code 3',
+      consumption: CONSUMPTION,
+    } as const;
+    await world.report('a.1', 'fail', { ...failure, artifacts: [anArtifact('core.dump', '5')] });
+    await settled(world);
+    expect(world.events('job-c', 'DependenciesMet')[0]?.data).toMatchObject({ inputs: [{ sha256: '5'.repeat(64) }] });
   });
 });

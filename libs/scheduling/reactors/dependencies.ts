@@ -1,8 +1,8 @@
 import { toInstant } from '#kernel';
 import type { Clock, Millis, Timers } from '#kernel';
 import type { RecordedEvent } from '#event-store';
-import { impossible, isMet, JOB_STREAM_PREFIX, jobStream } from '#jobs';
-import type { Dependency, JobCommand, JobOutcome, JobState, MetDependency } from '#jobs';
+import { impossible, isMet, JOB_STREAM_PREFIX, jobStream, parentsRead, pinnedInputs } from '#jobs';
+import type { Dependency, JobCommand, JobOutcome, JobSpec, JobState, MetDependency } from '#jobs';
 import type { ClusterJob } from '#placement';
 import { Alarms } from '../alarms.js';
 import type { Commands, SchedulingLog } from '../ports.js';
@@ -30,7 +30,7 @@ const OUTCOMES: ReadonlyMap<string, JobOutcome> = new Map([
 
 /**
  * Lets a blocked job into the queue when all the jobs that it waits for have ended as it asked, and fails it as soon as one of
- * them has ended otherwise; so an end goes down a whole graph of jobs, one after the other.
+ * them has ended otherwise, or has not left what it reads of it; so an end goes down a whole graph of jobs, one after the other.
  *
  * A job is watched from its submission, or from `start` if it is found blocked there, until its dependencies are met or it
  * ends. It becomes *due* when an end that it waited for is in the log, and at once when it came too late to see that. What is due
@@ -158,9 +158,19 @@ export class Dependencies {
         return { type: 'FailJob', ...impossible(dependency, outcome), at: this.now() };
       met.push({ job: dependency.job, outcome });
     }
-    return met.length < spec.dependsOn.length
-      ? undefined
-      : { type: 'MeetDependencies', dependencies: met, at: this.now() };
+    return met.length < spec.dependsOn.length ? undefined : this.meet(spec, met);
+  }
+
+  /** What is read of the parents is known now, and what is missing will not come any more. */
+  private async meet(spec: JobSpec, dependencies: readonly MetDependency[]): Promise<JobCommand> {
+    const read = parentsRead(spec).map(async (job) => {
+      const { state } = await this.parts.jobs.load(jobStream(job));
+      return [job, state] as const;
+    });
+    const pinned = pinnedInputs(spec, new Map(await Promise.all(read)));
+    return pinned.kind === 'missing'
+      ? { type: 'FailJob', ...pinned.ending, at: this.now() }
+      : { type: 'MeetDependencies', dependencies, inputs: pinned.inputs, at: this.now() };
   }
 
   /** Undefined for a job that never was. */

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { LogStore } from '#artifacts';
+import { chunksOf } from './log-chunks.js';
+import type { LogChunk } from './log-chunks.js';
 import { bytesOf, tailOf, tailParts } from './log-text.js';
 
 describe('the text of logs', () => {
@@ -20,7 +22,7 @@ describe('the text of logs', () => {
   });
 
   const write = (executionId: string, text: string): Promise<number> =>
-    logs.append(executionId, 'stdout', 0, Buffer.from(text));
+    logs.append(executionId, 'stdout', { offset: 0, bytes: Buffer.from(text) });
   const textOf = async (parts: Awaited<ReturnType<typeof tailParts>>): Promise<string> => {
     const read: Buffer[] = [];
     for await (const bytes of bytesOf(logs, parts)) read.push(bytes);
@@ -69,5 +71,46 @@ describe('the text of logs', () => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  const add = (executionId: string, offset: number, text: string, gap = 0): Promise<number> =>
+    logs.append(executionId, 'stdout', { offset, gap, bytes: Buffer.from(text) });
+  const all = (id: string) => of(id).map((part) => ({ ...part, offset: 0 }));
+
+  it.each([
+    [9, 'one\ntw\n… 2 KiB left out here …\nno\nfour\nfive\n'],
+    [5, 'one\ntw\n… 2 KiB left out here …\nno\nfour\nfive\n'],
+    [4, 'tw\n… 2 KiB left out here …\nno\nfour\nfive\n'],
+    [3, 'no\nfour\nfive\n'],
+    [1, 'five\n'],
+    [0, ''],
+  ])('E-05 the last %d lines over a gap', async (count, expected) => {
+    await add('g.1', 0, 'one\ntw');
+    await add('g.1', 6 + 2048, 'no\nfour\nfive\n', 2048);
+    expect(await textOf(await tailParts(logs, of('g.1'), count))).toBe(expected);
+  });
+
+  it('E-05 tells what is left out at the begin, and no empty line after a whole one', async () => {
+    await add('g.2', 10, 'one\n', 10);
+    await add('g.2', 15, 'two\n', 1);
+    expect(await textOf(all('g.2'))).toBe('… 10 B left out here …\none\n… 1 B left out here …\ntwo\n');
+  });
+
+  it('E-05 its pieces are cut between characters, but not held back where the rest of one is left out', async () => {
+    const half = Buffer.from('é').subarray(0, 1);
+    await logs.append('g.3', 'stdout', { offset: 0, bytes: Buffer.concat([Buffer.from('a'), half]) });
+    const piece = { executionId: 'g.3', stream: 'stdout' };
+    const pieces = async (): Promise<LogChunk[]> => {
+      const read: LogChunk[] = [];
+      for await (const chunk of chunksOf(logs, { ...piece, offset: 0 })) read.push(chunk);
+      return read;
+    };
+    expect(await pieces()).toEqual([{ ...piece, offset: 0, next: 1, text: 'a' }]);
+    await add('g.3', 5, 'bé', 3);
+    expect(await pieces()).toEqual([
+      { ...piece, offset: 0, next: 2, text: 'a\ufffd' },
+      { ...piece, offset: 2, next: 5, text: '', leftOut: 3 },
+      { ...piece, offset: 5, next: 8, text: 'bé' },
+    ]);
   });
 });
