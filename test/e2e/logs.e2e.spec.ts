@@ -28,7 +28,7 @@ describe('E-05 the log of a service that runs on', () => {
   const numbers = Array.from({ length: 60_000 }, (_, index) => String(index + 1));
 
   const go = (step: string): Promise<void> => writeFile(join(system.folder, step), '');
-  const sees = (text: string): Promise<void> => eventually(`${text} is followed`, () => followed.includes(text), 60);
+  const sees = (text: string): Promise<void> => eventually(`${text} is followed`, () => followed.includes(text));
   const escalon = async (...args: string[]): Promise<string> => {
     const { code, out, err } = await runEscalon(args, env);
     expect({ code, err }).toEqual({ code: 0, err: '' });
