@@ -98,6 +98,19 @@ describe('G-05 devices', () => {
     expect(on(ask(shared, { gpus }, holds))).toEqual([{ id: 'b', share: 0.5, memory: 50 }]);
   });
 
+  it('a share may be the last of a device, and among equal shares goes where less memory is free', () => {
+    const gpus = [device('a'), device('b', 90)];
+    const halves = (onA: number, onB: number) => ({
+      gpus: [
+        { id: 'a', share: 0.5, memory: onA },
+        { id: 'b', share: 0.5, memory: onB },
+      ],
+    });
+    const half = estimate({ gpu: { count: 1, share: 0.5, memory: 10, models: [] } });
+    expect(on(ask(half, { gpus }, halves(50, 20)))).toEqual([{ id: 'a', share: 0.5, memory: 10 }]);
+    expect(on(ask(half, { gpus }, halves(20, 50)))).toEqual([{ id: 'b', share: 0.5, memory: 10 }]);
+  });
+
   it('a whole device is the smallest that will do, must be empty, and is granted with all its memory', () => {
     const gpus = [device('a', 300), device('b', 200), device('c', 100)];
     const holds = { gpus: [{ id: 'c', share: 0.1, memory: 1 }] };

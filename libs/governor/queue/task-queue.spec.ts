@@ -153,6 +153,7 @@ describe('admission', () => {
     await bench.start('a', three);
     await bench.start('b', three);
     expect([bench.state('b'), bench.queue.lane('tasks')]).toMatchObject(['pending', { waiting: ['b'], asleep: 1 }]);
+    expect(bench.steps.at(-1)).toEqual({ step: 'asleep', lane: 'tasks' });
     expect(bench.queue.task('b')?.reason).toMatchObject({ code: 'capacity.cpu', message: 'cpu: asked 3, 1 of 4 free' });
     for (let turn = 0; turn < 50; turn += 1) await bench.time.advanceAsync(60_000);
     bench.submit('c', one);
