@@ -11,6 +11,7 @@ import { AgentWorld } from './testing/agent-world.js';
 import { tarGzOf, tarOf, zipOf } from './testing/archives.js';
 import { someAssignment } from './testing/assignments.js';
 import { eventually } from './testing/eventually.js';
+import { contentOf, FileServer } from './testing/file-server.js';
 
 /* Job files and tasks that mean harm. Each way is tried as one would try it, and must meet a clear refusal. */
 
@@ -161,6 +162,21 @@ describe('an archive as input', () => {
     const second = await world.plane.reported('job2.e1', 'succeed');
     expect([world.plane.log('job1.e1', 'stdout'), world.plane.log('job2.e1', 'stdout')]).toEqual(['said\n', 'said\n']);
     expect([first.consumption.bytesIn, second.consumption.bytesIn]).toEqual([bytes.length, 0]);
+  });
+
+  it('from the web without a digest is fetched and unpacked for each task', async () => {
+    const server = await FileServer.start();
+    server.put('/a', contentOf(zipOf({ name: 'n.csv', content: '1' })));
+    await world.begin({ allowHttp: true, allowAddresses: ['127.0.0.1'] });
+    const inputs = [{ source: server.url('/a'), path: 'data', unpack: true }];
+    for (const id of ['job1.e1', 'job2.e1']) {
+      world.plane.assign(someAssignment(id, ['cat', 'data/n.csv'], {}, { inputs }));
+      await world.plane.reported(id, 'succeed');
+      expect(world.plane.log(id, 'stdout')).toBe('1');
+    }
+    expect(server.requests).toEqual(['GET /a', 'GET /a']);
+    expect(readdirSync(join(world.data, 'cache', 'partial'))).toEqual([]);
+    await server.close();
   });
 
   it('never unpacks to more than the contract’s disk, and what it took counts', async () => {

@@ -75,7 +75,7 @@ const digested = fc.record({
   sha256: fc.stringMatching(/^[0-9a-f]{64}$/),
 });
 const input = fc.oneof(fc.record({ source, path }), digested);
-const inputs = fc.uniqueArray(merged(input, optional('size', bytes)), {
+const inputs = fc.uniqueArray(merged(input, optional('size', bytes), optional('unpack', fc.constant(true))), {
   maxLength: 3,
   selector: (input) => (input as { path: string }).path,
 });

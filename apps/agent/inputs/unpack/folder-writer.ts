@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatBytes } from '#contracts';
 import { errorCode } from '../../client/errors.js';
-import { checkName, linkTrouble } from './entry.js';
+import { checkName, linkTrouble, shown } from './entry.js';
 import type { Entry } from './entry.js';
 import { refused, refusedEntry } from './refusal.js';
 
@@ -102,7 +102,7 @@ export class FolderWriter {
   /** Another name for a file that is there: never for what a link leads to. */
   private async secondName(name: string, of: string, path: string): Promise<void> {
     const checked = checkName(of);
-    if ('why' in checked) throw refusedEntry(name, `is a hard link to ${JSON.stringify(of)}, which ${checked.why}`);
+    if ('why' in checked) throw refusedEntry(name, `is a hard link to ${shown(of)}, which ${checked.why}`);
     let reached = this.root;
     for (const part of checked.parts.slice(0, -1)) {
       reached = join(reached, part);

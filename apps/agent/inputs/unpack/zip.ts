@@ -1,6 +1,7 @@
 import * as zlib from 'node:zlib';
 import { getFileNameLowLevel, openPromise } from 'yauzl';
 import type { Entry as ZipEntry, ZipFile } from 'yauzl';
+import { shown } from './entry.js';
 import type { Entry } from './entry.js';
 import { refused, refusedEntry } from './refusal.js';
 
@@ -56,5 +57,5 @@ async function* contentOf(zip: ZipFile, one: ZipEntry, name: string): AsyncGener
     sum = zlib.crc32(chunk, sum);
     yield chunk;
   }
-  if (sum !== one.crc32) throw refused('archive-corrupt', `the checksum of ${JSON.stringify(name)} is wrong`);
+  if (sum !== one.crc32) throw refused('archive-corrupt', `the checksum of ${shown(name)} is wrong`);
 }
