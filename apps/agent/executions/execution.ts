@@ -168,12 +168,11 @@ export class Execution implements Holder {
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      const absent = task.image !== undefined && !(await this.host.containers.has(task.image)) ? task.image : undefined;
+      const absent = await this.host.containers.absent(task.image);
       if (absent !== undefined || this.host.inputs.anyMissing(inputs)) void this.report('prepare');
       if (absent !== undefined) await this.host.containers.fetch(absent, this.interrupt.signal);
       await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
-      await this.runWanted.promise;
-      return undefined;
+      return await this.runWanted.promise;
     } catch (error) {
       return failureOf(error, 'fetching what it needs');
     }
