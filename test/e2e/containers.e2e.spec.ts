@@ -71,7 +71,7 @@ if (typeof engine === 'string') process.stderr.write(`skipped: jobs with an imag
     const jobId = await submitLabelled(system, 'image', { task: { image } });
     expect(await ended(jobId)).toMatchObject({
       state: 'failed',
-      lastFailure: { class: 'input', code: 'image-unavailable' },
+      lastFailure: { failure: { class: 'input', code: 'image-unavailable' } },
     });
   });
 });

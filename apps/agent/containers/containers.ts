@@ -80,9 +80,11 @@ export class Containers {
     return new Container(executionId, this.usable ?? this.known);
   }
 
-  /** Whether an image is on this machine and need not be fetched. */
-  async has(image: string): Promise<boolean> {
-    return this.options.pull !== 'always' && (await presentImage(this.engine(), image)) !== undefined;
+  /** The image that a task brings, if it has to be fetched first. */
+  async absent(image: string | undefined): Promise<string | undefined> {
+    if (image === undefined) return undefined;
+    const there = this.options.pull !== 'always' && (await presentImage(this.engine(), image)) !== undefined;
+    return there ? undefined : image;
   }
 
   /** Fetches an image, if the owner lets any be fetched. */

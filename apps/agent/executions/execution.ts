@@ -164,12 +164,11 @@ export class Execution implements Holder {
 
   /** Makes the folder and brings the image and the inputs, as long as nobody says stop. */
   private async prepare(): Promise<Failure | undefined> {
-    const { inputs, task } = this.assignment;
     try {
       await removeTaskFolder(this.folder);
       await makeTaskFolder(this.folder);
-      const absent = task.image !== undefined && !(await this.host.containers.has(task.image)) ? task.image : undefined;
-      if (absent !== undefined || this.host.inputs.anyMissing(inputs)) void this.report('prepare');
+      const absent = await this.host.containers.absent(this.assignment.task.image);
+      if (absent !== undefined || this.host.inputs.anyMissing(this.assignment.inputs)) void this.report('prepare');
       if (absent !== undefined) await this.host.containers.fetch(absent, this.interrupt.signal);
       await placeInputs(this.host, this.assignment, this.folder.work, this.meter, this.interrupt.signal);
       await this.runWanted.promise;
