@@ -140,6 +140,21 @@ describe('submitting', () => {
     expect((await api.request('PATCH', `/jobs/${created.body.id}`, { priority: 90 })).status).toBe(428);
   });
 
+  it('E-01 nothing that was asked is passed over: a cancel without a reason, conditions that are not there', async () => {
+    const api = system.researcher();
+    const { id } = await api.post<{ id: string }>('/jobs', good);
+    const mistakes = async (method: string, path: string, body?: object): Promise<unknown[]> => {
+      const answer = await api.request(method, `/jobs/${id}/${path}`, body);
+      return [answer.status, (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).toSorted()];
+    };
+    expect(await mistakes('POST', 'cancel', {})).toEqual([422, ['/reason']]);
+    expect(await mistakes('POST', 'cancel', { reason: ' ', force: true })).toEqual([422, ['/force', '/reason']]);
+    expect(await mistakes('GET', 'results?limit=1&try=2')).toEqual([422, ['/limit', '/try']]);
+    const wrong = 'logs?lines=3&tail=x&stream=both&follow=yes';
+    expect(await mistakes('GET', wrong)).toEqual([422, ['/follow', '/lines', '/stream', '/tail']]);
+    expect(await api.post(`/jobs/${id}/cancel`, { reason: 'not needed' })).toMatchObject({ id });
+  });
+
   it('E-01 a job that no node could ever run is told so at once', async () => {
     const { ProtocolNode } = await import('../system/index.js');
     await new ProtocolNode('small', system.as({ role: 'node', account: 'enrol' })).enrol();

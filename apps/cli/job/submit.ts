@@ -2,10 +2,12 @@ import { storeFile } from '../client/artifacts.js';
 import { ProblemError, ServerUnreachable } from '#contracts';
 import { EXIT, Exit, usage } from '../exit-codes.js';
 import { writeEach } from '../output/format.js';
+import { submitBatch } from './batch.js';
 import { readJobFile, withoutReferences, withStoredInputs } from './job-file.js';
 import { waitForAll } from './wait.js';
 import type { EscalonClient, Problem, SubmitAnswer, Written } from '#contracts';
 import type { Session } from '../client/session.js';
+import type { ExitCode } from '../exit-codes.js';
 import type { JobFile, ReadJobFile } from './job-file.js';
 
 export interface SubmitFlags {
@@ -19,20 +21,20 @@ export interface SubmitFlags {
 
 /** Submits every file, each as a whole, or none when one has a mistake that can be seen from here. Prints the ids. */
 export const submit = async (names: readonly string[], session: Session<SubmitFlags>): Promise<void> => {
-  const { client, io, flags, output } = session;
+  const { io, flags, output } = session;
   const files = await readAll(names, session);
   const ids: string[] = [];
   const each = writeEach(io.out, output, files.flat().length);
   try {
     for (const [index, file] of files.entries()) {
       const key = keyFor(flags.idempotencyKey, index, files.length) ?? io.ids.next();
-      const { answers, refused } = await submitJobs(client, file, key);
+      const { answers, refused, code } = await submitJobs(session, file, key);
       for (const [name, answer] of answers) {
         for (const warning of answer.warnings) io.err.write(`${name}: warning: ${warning}\n`);
         each.add(answer, () => `${answer.id}\n`);
         ids.push(answer.id);
       }
-      if (refused.length > 0) throw new Exit(EXIT.usage, refused.join('\n'));
+      if (refused.length > 0) throw new Exit(code, refused.join('\n'));
     }
   } finally {
     // What was submitted before a refusal is submitted: its ids are told.
@@ -94,20 +96,28 @@ export const submitFile = async (client: EscalonClient, file: JobFile, key: stri
 interface SubmittedJobs {
   readonly answers: readonly (readonly [name: string, answer: SubmitAnswer])[];
   readonly refused: readonly string[];
+  /** How the verb ends when some were refused: it is the server's fault when it could not store them. */
+  readonly code: ExitCode;
 }
 
 /** Several jobs of one file go together, for they may wait for each other. */
-const submitJobs = async (client: EscalonClient, file: readonly JobFile[], key: string): Promise<SubmittedJobs> => {
+const submitJobs = async (
+  { client, io }: Pick<Session<SubmitFlags>, 'client' | 'io'>,
+  file: readonly JobFile[],
+  key: string,
+): Promise<SubmittedJobs> => {
   const [only] = file;
-  if (only && file.length === 1) return { answers: [[only.name, await submitFile(client, only, key)]], refused: [] };
+  if (only && file.length === 1)
+    return { answers: [[only.name, await submitFile(client, only, key)]], refused: [], code: EXIT.usage };
   const jobs: object[] = [];
   for (const one of file) jobs.push(await withStoredInputs(one, (path) => storeFile(client, path)));
-  const { items } = await twice(() => client.submitJobs(jobs, { idempotencyKey: key })).catch((error: unknown) => {
+  const items = await submitBatch(client, jobs, key, io).catch((error: unknown) => {
     throw asUsageOf(error, file);
   });
   return {
     answers: items.flatMap((item, index) => ('id' in item ? [[nameIn(file, index), item] as const] : [])),
     refused: items.flatMap((item, index) => ('problem' in item ? refusalLines(item.problem, nameIn(file, index)) : [])),
+    code: items.some((item) => 'problem' in item && item.problem.retryable) ? EXIT.failed : EXIT.usage,
   };
 };
 

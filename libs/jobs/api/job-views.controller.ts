@@ -10,7 +10,7 @@ import { InvalidCursor, pageLimit, pageOf, readCursor, writeCursor } from '#read
 import type { Page, PageRequest } from '#read-store';
 import { jobStream } from '../domain/events.js';
 import { JobQueries } from '../read/index.js';
-import { JobListQuery, QueueQuery, TimelineQuery, readDecision, sinceOf } from './dto/index.js';
+import { JobListQuery, NoQuery, QueueQuery, TimelineQuery, readDecision, sinceOf } from './dto/index.js';
 import { JobAccess } from './job-access.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
@@ -112,8 +112,13 @@ export class JobViewsController {
   /** From the stream itself, so that a result is there as soon as it is recorded. */
   @Get('jobs/:id/results')
   @ApiOperation({ summary: 'What each try left behind: artifacts, exit code, consumption' })
-  async results(@Param('id') jobId: string, @CurrentCaller() caller: Caller): Promise<unknown> {
+  async results(
+    @Param('id') jobId: string,
+    @CurrentCaller() caller: Caller,
+    @Query() query: unknown,
+  ): Promise<unknown> {
     const { state } = await this.access.maySee(jobId, caller);
+    readQuery(NoQuery, query);
     return resultsOf(state);
   }
 

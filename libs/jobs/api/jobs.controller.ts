@@ -21,7 +21,7 @@ import type { JobCommand } from '../domain/commands.js';
 import { jobStateName } from '../domain/state.js';
 import { ExecuteJob } from '../write/execute-job.js';
 import { JobAccess } from './job-access.js';
-import { parseBatch, parsePriority, parseReason, parseRerun } from './dto/index.js';
+import { parseBatch, parseCancel, parsePriority, parseReason, parseRerun } from './dto/index.js';
 import { JobSubmissions } from './submission.js';
 import type { BatchResult, Plan, Submission } from './submission.js';
 
@@ -108,7 +108,7 @@ export class JobsController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Headers('if-match') match?: string,
   ): Promise<unknown> {
-    const { reason } = parsed(parseReason(body));
+    const { reason } = parsed(parseCancel(body));
     return this.run(jobId, { type: 'CancelJob', reason, byUser: true, at: this.now() }, caller, reply, match);
   }
 

@@ -11,7 +11,7 @@ import { ClusterView } from '#scheduling';
 import { jobStateName } from '../domain/state.js';
 import { JobQueries } from '../read/index.js';
 import { ExecuteJob } from '../write/execute-job.js';
-import { JobListQuery, QueueQuery, TimelineQuery, parseReason, parseRerun, sinceOf } from './dto/index.js';
+import { JobListQuery, QueueQuery, TimelineQuery, parseCancel, parseRerun, sinceOf } from './dto/index.js';
 import { Explanations } from './explain/explanations.js';
 import { dataFor, decisionFor } from './explain/naming.js';
 import { JobAccess } from './job-access.js';
@@ -183,7 +183,7 @@ export class JobsResolver {
     @Args('reason') given: string,
     @CurrentCaller() caller: Caller,
   ): Promise<Readonly<Record<keyof ChangedJob, string>>> {
-    const { reason } = parsed(parseReason({ reason: given }));
+    const { reason } = parsed(parseCancel({ reason: given }));
     await this.access.mayChange(id, caller);
     const command = { type: 'CancelJob' as const, reason, byUser: true, at: toInstant(this.clock.now()) };
     const outcome = await this.commands.execute(new ExecuteJob(id, command, { actor: caller.account }));

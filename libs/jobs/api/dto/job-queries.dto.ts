@@ -57,6 +57,10 @@ export class JobListQuery extends ListQuery {
   since?: string;
 }
 
+/** What takes no conditions refuses them all. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its emptiness is what it says
+export class NoQuery {}
+
 /** The conditions of a job's history. */
 export class TimelineQuery extends ListQuery {
   @Optional(text())

@@ -26,6 +26,11 @@ export class ReasonDto {
   reason?: string;
 }
 
+export class CancelDto {
+  @Required(text({ max: 1000, form: /\S/, says: 'a reason in words' }))
+  reason!: string;
+}
+
 export class PriorityDto {
   @Required(whole(0, 100))
   priority!: number;
@@ -50,6 +55,10 @@ const batchItems = list(() => NO_FAULTS, { min: 1, max: MAX_BATCH });
 /** An absent body is one without a reason, which the history then says. */
 export const parseReason = (input: unknown): Checked<{ readonly reason: string }> =>
   mapChecked(validateInput(ReasonDto, input ?? {}), ({ reason }) => ({ reason: reason?.trim() || NO_REASON }));
+
+/** Who cancels says why: it is all that others learn of it. */
+export const parseCancel = (input: unknown): Checked<{ readonly reason: string }> =>
+  mapChecked(validateInput(CancelDto, input ?? {}), ({ reason }) => ({ reason: reason.trim() }));
 
 export const parsePriority = (input: unknown): Checked<{ readonly priority: number }> =>
   mapChecked(validateInput(PriorityDto, input), plain);
