@@ -89,7 +89,7 @@ export const readConfig = (env: Environment): Config => {
     sweepInterval: reader.number('ESCALON_SWEEP_INTERVAL', 300, 1, 86_400),
     workers: reader.whole('ESCALON_WORKERS', WORKERS_PER_CORE * availableParallelism(), 1, 10_000),
     snapshotEvery: reader.whole('ESCALON_SNAPSHOT_EVERY', 50_000, 0, 1_000_000_000),
-    logs: logLimitsOf(reader, mistakes),
+    logs: logLimitsOf(sizesOf(env, mistakes), mistakes),
     subscribers: subscribersOf(env, mistakes),
   };
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
@@ -101,9 +101,9 @@ const LEAST_CHUNK = 64 * KIB;
 /** A chunk must fit into the newest part, which is a half, while the oldest of that goes. */
 const CHUNKS = 4;
 
-const logLimitsOf = (reader: Reader, mistakes: string[]): LogLimits => {
-  const chunk = reader.size('ESCALON_LOG_CHUNK_LIMIT', KIB * KIB, LEAST_CHUNK);
-  const stream = reader.size('ESCALON_LOG_LIMIT', 64 * KIB * KIB, CHUNKS * LEAST_CHUNK);
+const logLimitsOf = (sizeOf: ReturnType<typeof sizesOf>, mistakes: string[]): LogLimits => {
+  const chunk = sizeOf('ESCALON_LOG_CHUNK_LIMIT', KIB * KIB, LEAST_CHUNK);
+  const stream = sizeOf('ESCALON_LOG_LIMIT', 64 * KIB * KIB, CHUNKS * LEAST_CHUNK);
   if (stream < CHUNKS * chunk) {
     mistakes.push(
       `ESCALON_LOG_LIMIT must be at least four times ESCALON_LOG_CHUNK_LIMIT, ${formatBytes(CHUNKS * chunk)}`,
@@ -111,8 +111,6 @@ const logLimitsOf = (reader: Reader, mistakes: string[]): LogLimits => {
   }
   return { stream, chunk };
 };
-
-type Reader = ReturnType<typeof readerOf>;
 
 const readerOf = (env: Environment, mistakes: string[]) => {
   const text = (name: string, fallback: string): string => env[name] ?? fallback;
@@ -152,8 +150,7 @@ const readerOf = (env: Environment, mistakes: string[]) => {
     if (unknown.length > 0) mistakes.push(`ESCALON_ROLES names ${unknown.join(', ')}; there are ${ROLES.join(', ')}`);
     return named as OrchestratorRole[];
   };
-  const size = sizesOf(env, mistakes);
-  return { text, number, whole, size, choice, url, roles, secret: () => secretOf(env, mistakes) };
+  return { text, number, whole, choice, url, roles, secret: () => secretOf(env, mistakes) };
 };
 
 const sizesOf =
