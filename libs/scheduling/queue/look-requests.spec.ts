@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { countingIds } from '#kernel';
 import { World } from '#placement/testing';
 import { BrokerWorld, START } from '../testing/broker-world.js';
-import type { ClusterView } from '../view/cluster-view.js';
 import { LookRequests } from './look-requests.js';
 
 describe('what asks for looks at jobs', () => {
@@ -11,8 +10,7 @@ describe('what asks for looks at jobs', () => {
     const { broker, time } = world;
     const log = new World();
     log.job('huge');
-    const view = { cluster: log.cluster } as ClusterView;
-    const looks = new LookRequests({ view, broker, clock: time, ids: countingIds() });
+    const looks = new LookRequests({ view: log, broker, clock: time, ids: countingIds() });
     looks.ask('huge', 'JobSubmitted');
     looks.flush();
     const ages: number[] = [];

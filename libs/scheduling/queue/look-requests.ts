@@ -14,7 +14,7 @@ export const START = 'start';
 const FIRST_TRIGGERS: ReadonlySet<string> = new Set(['JobSubmitted', 'DependenciesMet', START]);
 
 export interface LookParts {
-  readonly view: ClusterView;
+  readonly view: Pick<ClusterView, 'cluster'>;
   readonly broker: EvaluationBroker;
   readonly clock: Clock;
   readonly ids: Ids;
