@@ -47,6 +47,9 @@ const entryOf = (header: tar.Header, content: AsyncIterable<Buffer>): Entry => {
     return { kind: 'refused', name: pax['GNU.sparse.name'] ?? name, why: 'is stored as a sparse file' };
   if (type === 'file' || type === 'contiguous-file') {
     if (!Number.isSafeInteger(size)) return { kind: 'refused', name, why: 'has a size that makes no sense' };
+    // So the oldest tar files name folders.
+    if (name.endsWith('/') && size === 0) return { kind: 'folder', name, mode };
+    if (name.endsWith('/')) return { kind: 'refused', name, why: 'has content and the name of a folder' };
     return { kind: 'file', name, mode, size, modified: header.mtime, body: () => content };
   }
   if (type === 'directory') return { kind: 'folder', name, mode };

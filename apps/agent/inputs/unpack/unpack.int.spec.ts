@@ -155,6 +155,11 @@ describe('an archive', () => {
     expect(content('a', 'b', 'c')).toBe('c');
   });
 
+  it('may have a folder that only its name tells, as of the oldest tar files', async () => {
+    await unpackBytes(await tarOf({ name: 'old/' }, { name: 'old/a', content: 'a' }, { name: 'empty/', mode: 0o700 }));
+    expect([content('old', 'a'), lstatSync(join(folder, 'empty')).isDirectory()]).toEqual(['a', true]);
+  });
+
   it('is not read on once it is stopped', async () => {
     const archive = join(base, 'archive');
     writeFileSync(archive, await tarGzOf({ name: 'a', content: Buffer.alloc(8 * MIB) }, { name: 'b' }));
@@ -183,6 +188,7 @@ describe('a hostile archive', () => {
     ['a name that no system takes', 'has a name that is too long', [{ name: 'n'.repeat(256) }]],
     ['a path that no system takes', 'has a name that is too long', [{ name: `${'n'.repeat(200)}/`.repeat(11) + 'x' }]],
     ['folders without end', 'is more than 64 folders deep', [{ name: 'd/'.repeat(65) + 'x' }]],
+    ['a folder with content', 'has content and the name of a folder', [{ name: 'a/', content: 'x' }]],
     ['the folder itself as a file', 'is named as the folder itself, and is none', [{ name: '.' }]],
     ['the folder itself as a link', 'is named as the folder itself, and is none', [link('./', '/')]],
     ['a link to the root', 'is a link to the absolute path', [link('a', '/')]],
