@@ -145,7 +145,9 @@ describe('an agent at work', () => {
 
     const declined = await plane.reported('job2.e1', 'decline');
 
-    expect(declined.reason).toBe('cpu: asked 3, 1 of 4 free');
+    expect(declined.reason).toBe(
+      'cpu: asked 3, 1 of 4 free; lane cpu (backfill), place 1 of 1; expected start unknown',
+    );
     expect(plane.typesOf('job2.e1')).toEqual(['decline']);
   });
 

@@ -14,14 +14,15 @@ const LOOK = 2 * 1024 * 1024;
 /**
  * Looks every 250 ms at what a task wrote since the last look (standard output and progress file) and offers the newest
  * tick in it. A look reads to the present end first, so that a file found half read offers its newest tick, not its
- * oldest; of what is more than a look should take it passes over the older part. It ends with `finish`, after one look at
- * the rest.
+ * oldest; of what is more than a look should take it passes over the older part. A task that uses the file is told by the
+ * file alone from then on. It ends with `finish`, after one look at the rest.
  */
 export class ProgressWatch {
   private readonly lines = new LineSplitter();
   private readonly stop = new AbortController();
   private readonly watching: Promise<void>;
   private lastFile = '';
+  private fileTick: ProgressTick | undefined;
 
   constructor(
     private readonly folder: TaskFolder,
@@ -70,10 +71,11 @@ export class ProgressWatch {
     return end;
   }
 
+  /** The newest tick of the file, changed or not: what comes by standard output comes later than it was written. */
   private async fromFile(): Promise<ProgressTick | undefined> {
     const content = (await lastLines(this.folder.progress, 5).catch(() => [])).join('\n');
-    if (content === this.lastFile) return undefined;
+    if (content !== this.lastFile) this.fileTick = progressOfFile(content) ?? this.fileTick;
     this.lastFile = content;
-    return progressOfFile(content);
+    return this.fileTick;
   }
 }
