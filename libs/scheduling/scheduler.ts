@@ -177,9 +177,10 @@ export class Scheduler {
     if (event.type === 'CapacityReserved') this.hearClaim(event);
     const moved = this.fronts.moved(this.parts.view.cluster);
     if (moved.length === 0) return;
-    const change = turnCame(event.type);
+    const change = turnCame(event);
     for (const { was, is, isNew } of moved) {
-      if (was !== undefined && was !== is && this.waiting.has(was)) this.looks.ask(was, change.type);
+      const hasGoneBack = was !== undefined && was !== is && was !== change.by;
+      if (hasGoneBack && this.waiting.has(was)) this.looks.ask(was, change.type);
       if (is !== undefined && (is !== was || isNew)) this.looks.ask(is, change.type);
     }
     this.learn(change);

@@ -253,7 +253,7 @@ const NODES: Readonly<Record<string, readonly NodeCommand[]>> = {
     },
     { type: 'ChangeInventory', inventory: anInventory(), at: second(2) },
   ],
-  'node-reserves-and-releases': [
+  'node-reserves-releases-and-drains': [
     anEnrollment(),
     { type: 'ChangePolicy', policy: { maxShare: { demo: 0.5 }, price: { cpuHour: 0.02 } }, at: second(1) },
     aReservation(1, { at: second(2), expiresAt: second(17) }),

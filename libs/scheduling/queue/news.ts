@@ -21,6 +21,8 @@ export interface Change {
   readonly project?: string;
   /** Whose turn it is in some pool. */
   readonly turn?: true;
+  /** The job whose own decision brought the turn about. */
+  readonly by?: string;
 }
 
 /** These help by a turn alone, which the pools tell; and whoever joins or leaves one of them is told as a node. */
@@ -40,9 +42,10 @@ export const changeOf = ({ type, stream, data }: RecordedEvent, cluster: Cluster
 };
 
 /** After an event by which somebody else, or nobody, became the first in line, or another node is kept for it. */
-export const turnCame = (type: string): Change => ({
+export const turnCame = ({ type, stream }: Pick<RecordedEvent, 'type' | 'stream'>): Change => ({
   type: OF_TURNS.has(type) ? type : 'PlacementDecided',
   turn: true,
+  ...(type === 'PlacementDecided' && { by: stream.slice(JOB_STREAM_PREFIX.length) }),
 });
 
 /** What comes all the time while jobs run, and mostly helps nobody. */
@@ -55,14 +58,18 @@ const FREQUENT: ReadonlySet<string> = new Set([
   'ReservationConfirmed',
 ]);
 
-/** Whether the change may give the first of a class another answer than the class had. */
+/**
+ * Whether the change may give the first of a class another answer than the class had. What follows from a job's own decision is
+ * no news to it: where two processes decide with clocks that differ, each would have the other look again, without end.
+ */
 export const mayHelp = (
-  { type, nodeId, project }: Change,
+  { type, nodeId, project, by }: Change,
   job: ClusterJob,
   stated: StatedReasons,
   cluster: ClusterState,
   at: Millis,
 ): boolean => {
+  if (by === job.id) return false;
   if (project !== undefined) return project === job.project;
   if (nodeId !== undefined && hasTargets(job.spec.type)) {
     return (isRare(type) && hasPartWaitingFor(nodeId, job)) || mayHelpOn(nodeId, job, stated, cluster, at);
