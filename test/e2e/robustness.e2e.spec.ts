@@ -212,7 +212,8 @@ describe('the interface, held against rubbish', () => {
       const reader = await submitted({ constraints: ['at = reads-inputs'], inputs });
       const first = await writer.assigned(own);
       await writer.report('confirm', first);
-      await writer.succeed(first);
+      const out = { path: 'out.csv', sha256: 'a'.repeat(64), size: 7, mediaType: 'text/csv' };
+      await writer.succeed(first, { artifacts: [out] });
       await node.assigned(reader);
       expect((await system.node('reads-inputs').request('GET', `/jobs/${own}/results`)).status).toBe(200);
     });
