@@ -1,4 +1,4 @@
-import type { Clock, Timer, Timers } from '#kernel';
+import type { Clock, Millis, Timer, Timers } from '#kernel';
 import { processTable } from '../runner/process-table.js';
 import type { ProcessInfo } from '../runner/process-table.js';
 import { KnownMarks } from '../runner/task-mark.js';
@@ -11,6 +11,8 @@ const INTERVAL = 250;
 /** The share of a core that looking may take: a look that took 30 ms is followed by a pause of 600 ms. */
 const REST = 20;
 const EARLY_LOOKS = [20, 100];
+/** Tasks that begin together share a table for this long, or for twice the time that it took to read if that is longer. */
+const SHARED = 10;
 
 /**
  * Reads the process table for all tasks together: a few times early in each task's life so that a short one is seen too, then
@@ -21,6 +23,7 @@ export class Sampler {
   private readonly looks = new Set<Look>();
   private readonly marks = new KnownMarks();
   private timer: Timer | undefined;
+  private last: { readonly table: readonly ProcessInfo[]; readonly goodUntil: Millis } | undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -29,7 +32,7 @@ export class Sampler {
 
   /** Calls `look` now and with each new table until the returned function is called. */
   watch(look: Look): () => void {
-    const once = (): void => look(processTable(), this.marks.of);
+    const once = (): void => look(this.recent(), this.marks.of);
     once();
     this.looks.add(look);
     this.timer ??= this.timers.after(INTERVAL, () => this.all());
@@ -43,9 +46,21 @@ export class Sampler {
     };
   }
 
+  private recent(): readonly ProcessInfo[] {
+    const now = this.clock.now();
+    return this.last && now < this.last.goodUntil ? this.last.table : this.read(now);
+  }
+
+  private read(begun: Millis): readonly ProcessInfo[] {
+    const table = processTable();
+    const now = this.clock.now();
+    this.last = { table, goodUntil: now + Math.max(SHARED, 2 * (now - begun)) };
+    return table;
+  }
+
   private all(): void {
     const begun = this.clock.now();
-    const table = processTable();
+    const table = this.read(begun);
     for (const look of this.looks) look(table, this.marks.of);
     this.marks.keep(table);
     const pause = Math.max(INTERVAL, REST * (this.clock.now() - begun));

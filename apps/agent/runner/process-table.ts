@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { readProcFile } from './proc-file.js';
 
 /** One line of the machine's process table. CPU in clock ticks, `startTime` in ticks since boot, `memory` in bytes. */
 export interface ProcessInfo {
@@ -36,11 +37,8 @@ export const parseStat = (text: string): ProcessInfo | undefined => {
 
 /** The process with this id, or undefined when there is none (or no `/proc` on this system). */
 export const processInfo = (pid: number): ProcessInfo | undefined => {
-  try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return undefined;
-  }
+  const text = readProcFile(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : parseStat(text);
 };
 
 /** All processes now. Empty on systems without `/proc`. */
@@ -82,10 +80,6 @@ export const treeOf = (
 
 /** The peak of one process's own memory in bytes, 0 when unknown. */
 export const peakMemory = (pid: number): number => {
-  try {
-    const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
-    return Number(match?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
+  const match = /^VmHWM:\s+(\d+) kB$/m.exec(readProcFile(`/proc/${pid}/status`) ?? '');
+  return Number(match?.[1] ?? 0) * 1024;
 };

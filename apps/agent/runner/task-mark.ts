@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readProcFile } from './proc-file.js';
 import type { ProcessInfo } from './process-table.js';
 import type { TaskFolder } from './task-folder.js';
 
@@ -22,13 +22,7 @@ export const parseMark = (limits: string): number | undefined => {
 };
 
 /** The mark that a process carries now. Everybody may read it, whoever the process belongs to. */
-export const markOf = (pid: number): number | undefined => {
-  try {
-    return parseMark(readFileSync(`/proc/${pid}/limits`, 'latin1'));
-  } catch {
-    return undefined;
-  }
-};
+export const markOf = (pid: number): number | undefined => parseMark(readProcFile(`/proc/${pid}/limits`) ?? '');
 
 /**
  * The variable that marks a task's processes too, where a shell cannot set the limit. Its value names the agent's own folder, so
@@ -39,13 +33,8 @@ export const variableMark = (folder: TaskFolder): string => `${MARKED_VARIABLE}=
 export const MARKED_VARIABLE = 'ESCALON_PROGRESS_FILE';
 
 /** The environment that a process was started with, as `NAME=value`; empty for those of other users. */
-export const environmentOf = (pid: number): readonly string[] => {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-  } catch {
-    return [];
-  }
-};
+export const environmentOf = (pid: number): readonly string[] =>
+  readProcFile(`/proc/${pid}/environ`)?.split('\0') ?? [];
 
 /** Reads each process's mark once: it is born with it. The supervisor, which marks itself, is known by its number. */
 export class KnownMarks {
