@@ -8,6 +8,7 @@ import type { AgentOptions, RunningAgent } from './agent.js';
 import { processTable } from './runner/process-table.js';
 import type { JournalEntry } from './journal/entry.js';
 import { AgentWorld, own, running } from './testing/agent-world.js';
+import { tarOf } from './testing/archives.js';
 import { someAssignment } from './testing/assignments.js';
 import { CuttingProxy } from './testing/cutting-proxy.js';
 import { eventually } from './testing/eventually.js';
@@ -443,6 +444,31 @@ describe('A-44 failures are classified', () => {
     const sha256 = plane.store('numbers');
     const failed = await failureOf(['true'], {}, { inputs: [{ source: `sha256:${sha256}`, path: '../../x' }] });
     expect(failed).toMatchObject({ class: 'input', code: 'input-path' });
+  });
+
+  it.each([
+    ['t', 't is there already, from another input'],
+    ['t/a/x.txt', 't/a/x.txt is there already, from another input'],
+    ['t/a', 't/a is there already, from another input'],
+    ['t/a/x.txt/below', 't/a/x.txt, which t/a/x.txt/below needs as a folder, is a file or a link of another input'],
+    ['t/ln', 't/ln is there already, from another input'],
+    ['t/ln/in', 't/ln, which t/ln/in needs as a folder, is a file or a link of another input'],
+  ])('an input at %s, where an archive has put something else', async (path, message) => {
+    const archive = await tarOf({ name: 'a/x.txt', content: 'x' }, { name: 'ln', type: 'symlink', linkname: 'a' });
+    const inputs = [
+      { source: `sha256:${plane.store(archive)}`, path: 't', unpack: true },
+      { source: `sha256:${plane.store('numbers')}`, path },
+    ];
+    expect(await failureOf(['true'], {}, { inputs })).toMatchObject({ class: 'input', code: 'input-path', message });
+  });
+
+  it('an archive unpacked below a file', async () => {
+    const inputs = [
+      { source: `sha256:${plane.store('numbers')}`, path: 'a' },
+      { source: `sha256:${plane.store(await tarOf({ name: 'x', content: 'x' }))}`, path: 'a/b', unpack: true },
+    ];
+    const message = 'a, which a/b needs as a folder, is a file or a link of another input';
+    expect(await failureOf(['true'], {}, { inputs })).toMatchObject({ class: 'input', code: 'input-path', message });
   });
 });
 

@@ -136,7 +136,11 @@ describe('the life of a job', () => {
     const task = { command: ['sleep', '300'] };
     const jobId = await submit('alive', { task, timeouts: { run: '1s' }, resources: { cpu: 0.1, memory: '64MiB' } });
     expect(await inState(jobId, 'failed')).toMatchObject({ reason: 'timed out after 1 s' });
-    await endsInTime(jobId, 1);
+    // By its own clock: that it has started may be heard later.
+    const failed = (await eventsOf(system.researcher(), jobId)).find(({ type }) => type === 'ExecutionFailed');
+    const { wallSeconds } = failed?.data['consumption'] as { readonly wallSeconds: number };
+    expect(wallSeconds).toBeGreaterThanOrEqual(1);
+    expect(wallSeconds).toBeLessThan(1 + GRACE);
     expect(await agent.stop()).toBe(0);
   });
 

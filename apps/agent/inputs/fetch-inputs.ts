@@ -9,6 +9,7 @@ import { ExecutionFault, failure } from '../executions/ending.js';
 import { diskUsage } from '../metering/disk-usage.js';
 import { insidePath } from '../runner/inside.js';
 import type { CacheReport } from './cache-report.js';
+import { placeTaken } from './free-place.js';
 import type { InputCache, Lease } from './input-cache.js';
 import { artifactOfJob } from './job-results.js';
 import { artifactOrigin, webOrigin } from './origins.js';
@@ -42,6 +43,8 @@ interface InputParts {
 interface Wanted {
   readonly input: AssignedInput;
   readonly source: InputSource;
+  /** In its normal form, inside the task's folder. */
+  readonly path: string;
   readonly target: string;
 }
 
@@ -122,10 +125,12 @@ export class InputFetcher {
     if (path === undefined) throw fault('input-path', `the input's path ${input.path} is not inside the task's folder`);
     const source = parseSource(input, this.parts.limits.allowHttp);
     if (!source) throw fault('input-source', `no way to fetch ${input.source}`);
-    return { input, source, target: join(work, path) };
+    return { input, source, path, target: join(work, path) };
   }
 
   private async placeOne(placing: Placing, want: Wanted, signal: AbortSignal): Promise<void> {
+    const taken = await placeTaken(placing.work, want.path, want.input.unpack === true);
+    if (taken !== undefined) throw fault('input-path', taken);
     const found = await unlessAborted(this.find(want.source), signal);
     if (!found) return;
     const { sha256, origin } = found;

@@ -40,7 +40,8 @@ const addSubmit = (job: Command, io: Io): void => {
       'Submits job files and prints the ids. Inputs that are files here are stored first. Every mistake is listed, and\n' +
         'nothing is submitted when one can be seen from here.\n\n' +
         'A file may have several jobs: documents with --- between them, or a list under jobs. They wait for each other,\n' +
-        'and take what others leave behind, by "#name"; then all of them are submitted, or none.',
+        'and take what others leave behind, by "#name"; then all of them are submitted, or none. Of others the server\n' +
+        'takes each that is right, and the mistakes of the rest are listed.',
     )
     .option('--wait', 'wait for the end, telling what happens; the exit code is the result')
     .option('--follow', 'the same as --wait')

@@ -472,6 +472,18 @@ describe('a job file that is wrong', () => {
     expect(mistakes(withTask({ inputs }))).toEqual(['/inputs/1/path DUPLICATE']);
   });
 
+  it('A-07 no input lies below another that is a file, in whatever order they come', () => {
+    const source = `sha256:${'0'.repeat(64)}`;
+    const [file, inner] = [
+      { source, path: './a' },
+      { source, path: 'a/b/c' },
+    ];
+    expect(mistakes(withTask({ inputs: [file, inner] }))).toEqual(['/inputs/1/path CONFLICT']);
+    expect(mistakes(withTask({ inputs: [inner, file] }))).toEqual(['/inputs/0/path CONFLICT']);
+    expect(mistakes(withTask({ inputs: [{ ...file, unpack: true }, inner] }))).toEqual([]);
+    expect(mistakes(withTask({ inputs: [file, { source, path: 'ab' }] }))).toEqual([]);
+  });
+
   it('names of the language are unknown fields like any other, and change no prototype', () => {
     const text = `{ "name": "x", "project": "p", "task": { "command": ["a"], "env": { "__proto__": "y" } },
       "__proto__": { "priority": 99 }, "constructor": 1, "resources": { "__proto__": { "cpu": 64 } } }`;

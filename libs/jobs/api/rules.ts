@@ -217,5 +217,21 @@ const distinct =
 /** No two inputs are written to the same place. */
 export const distinctPaths = distinct('path', 'is the path of another input', foldPath);
 
+/** No input lies below one that is a file: only an archive that is unpacked makes a folder. */
+export const belowNoFile: Rule = (value): readonly Fault[] => {
+  if (!Array.isArray(value)) return NO_FAULTS;
+  const inputs = value.flatMap((item: unknown, index) =>
+    isRecord(item) && typeof item.path === 'string'
+      ? [{ index, path: foldPath(item.path), isFile: item.unpack !== true }]
+      : [],
+  );
+  return inputs.flatMap(({ index, path }) => {
+    const file = inputs.find((other) => other.isFile && path.startsWith(`${other.path}/`));
+    return file
+      ? below(index, fault('CONFLICT', `lies below another input, which is a file: ${file.path}`, '/path'))
+      : [];
+  });
+};
+
 /** A job is waited for once: two of its ends would contradict each other. */
 export const distinctJobs = distinct('job', 'is waited for already');

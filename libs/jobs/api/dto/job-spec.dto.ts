@@ -19,6 +19,7 @@ import { constraint } from '../placement-syntax.js';
 import {
   digestsFit,
   distinctJobs,
+  belowNoFile,
   distinctPaths,
   insidePath,
   intervalsRise,
@@ -109,7 +110,7 @@ export class JobSpecDto {
   @Nested(() => TaskDto, { rules: [programOrImage] })
   task!: TaskDto;
 
-  @NestedList(() => InputDto, { optional: true, rules: [distinctPaths, digestsFit] })
+  @NestedList(() => InputDto, { optional: true, rules: [distinctPaths, belowNoFile, digestsFit] })
   inputs?: readonly InputDto[];
 
   @Optional(list(insidePath))
