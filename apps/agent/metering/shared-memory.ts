@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProcFile } from '../runner/proc-file.js';
 
 /** The proportional set size in the text of `/proc/PID/smaps_rollup`: each page counts as its share among those who map it. */
 export const parsePss = (rollup: string): number | undefined => {
@@ -16,10 +16,4 @@ export const memoryTogether = (
   read: (pid: number) => string | undefined = readRollup,
 ): number => processes.reduce((sum, { pid, memory }) => sum + (parsePss(read(pid) ?? '') ?? memory), 0);
 
-const readRollup = (pid: number): string | undefined => {
-  try {
-    return readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-  } catch {
-    return undefined;
-  }
-};
+const readRollup = (pid: number): string | undefined => readProcFile(`/proc/${pid}/smaps_rollup`);

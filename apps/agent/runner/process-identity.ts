@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProcFile } from './proc-file.js';
 import { processInfo } from './process-table.js';
 
 /** A process for good: its number alone may be given to another later, and all numbers start anew at boot. */
@@ -11,13 +11,7 @@ export interface ProcessIdentity {
 /** Stands for a process of which nothing is known: never alive, and no one is signalled in its name. */
 export const NO_PROCESS: ProcessIdentity = { pid: 0, startTime: 0, bootId: 'none' };
 
-const bootId = (): string => {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '';
-  }
-};
+const bootId = (): string => (readProcFile('/proc/sys/kernel/random/boot_id') ?? '').trim();
 
 /** The identity of a process that is there now. Without `/proc` the start time reads 0 and only the number counts. */
 export const identityOf = (pid: number): ProcessIdentity => ({
